@@ -1,10 +1,10 @@
-// What a restore changes in the restored system site before it's put in use, so that what was revoked stays revoked
-// (operator/backup/restrictions.ts), and the recorded restrictions from which that is decided (store/database/restrictions.ts).
+// What a restore changes in the restored system site before it goes live, so that revoked access stays revoked (operator/backup/restrictions.ts), and
+// the recorded restrictions that decision is based on (store/database/restrictions.ts).
 
 import type { Intent } from "./change.ts";
 import type { WebhookRef, WebhookSecret } from "./webhooks.ts";
 
-/** What was last decided about one limit: a row of the table `restrictions`. */
+/** The latest decision about one limit: a row of the table `restrictions`. */
 export interface RecordedRestriction {
   readonly kind: string;
   readonly name: string;
@@ -15,35 +15,34 @@ export interface RecordedRestriction {
   readonly at: number;
 }
 
-/** A record of the system site. */
 export interface StoredSystemRecord {
   readonly resource: string;
-  /** As JSON text. */
+  /** JSON. */
   readonly body: string;
 }
 
 /** The system site in one set of tables. */
 export interface StoredSystem {
   readonly records: readonly StoredSystemRecord[];
-  /** The secrets of all webhooks. The present secret of each webhook comes before its older secret. */
+  /** The secrets of all webhooks; each webhook's current secret comes before its older one. */
   readonly secrets: readonly (WebhookRef & WebhookSecret)[];
 }
 
-/** A restored system site, while no process can write to it. */
+/** A restored system site, about to go live. No process can write to it at this point. */
 export interface Swap {
   readonly restored: StoredSystem;
   readonly replaced: StoredSystem;
-  /** What the backup has recorded. */
+  /** The restrictions recorded in the backup. */
   readonly backedUp: readonly RecordedRestriction[];
-  /** What the replaced database or the backup has recorded: of each limit, what was decided later. */
+  /** The restrictions recorded in either the backup or the replaced database; where both have one for a limit, the later decision. */
   readonly restrictions: readonly RecordedRestriction[];
 }
 
-/** Changes to store in the restored system site, in the transaction that puts it in use. */
+/** Changes to the restored system site, stored in the transaction that puts it live. */
 export interface Amendment {
-  /** These aren't recorded as restrictions, because they only apply what is recorded. */
+  /** These aren't recorded as restrictions: they only apply what's already recorded. */
   readonly intents: readonly Intent[];
-  /** All secrets that each of these webhooks has after the change. If it has none, its state is deleted too. */
+  /** The secrets each of these webhooks keeps. A webhook with none loses its state too. */
   readonly webhooks: readonly { readonly key: WebhookRef; readonly secrets: readonly WebhookSecret[] }[];
   /** These replace `Swap.restrictions`. */
   readonly restrictions: readonly RecordedRestriction[];

@@ -1,6 +1,6 @@
-// API keys: a mark, 36 random letters and digits (214 bits), and a checksum of six letters and digits. The mark is `sfk_`, and `sfk_test_` for a key of
-// a sandbox, so that people and programs recognize it. Other keys never have the underscore after `test`, so no key has both forms. The checksum
-// lets secret scanners and clients recognize a mistyped key without a request.
+// An API key is a prefix, 36 random letters and digits (214 bits), and a six-character checksum.
+// The prefix, `sfk_` or `sfk_test_` for a sandbox, makes keys recognizable to people and programs. A live key has no underscore after its prefix, so
+// the two can't be confused. With the checksum, secret scanners and clients spot a mistyped key without a request.
 
 import { randomText, toBase62 } from "../lib/text.ts";
 
@@ -8,49 +8,47 @@ const mark = "sfk_";
 const sandboxMark = "sfk_test_";
 const randomLength = 36;
 const checksumLength = 6;
-/** Letters and digits of a key after its mark. */
+/** Letters and digits after the `sfk_` or `sfk_test_`. */
 export const keyLength = randomLength + checksumLength;
-/** Random characters that may be shown, because 166 random bits remain secret. */
+/** Random characters that are safe to show: 166 random bits stay secret. */
 const shownRandomLength = 8;
-/** Minimum number of random characters in a prefix that names a key. With fewer, it would be too easy to revoke the wrong key. */
+/** Minimum random characters for a prefix to identify a key. With fewer, it would be too easy to revoke the wrong one. */
 const minRandomLength = 4;
 const marks = "sfk_(?:test_)?";
 const form = new RegExp(`^${marks}[0-9A-Za-z]{${keyLength}}$`);
 const longerThanShown = new RegExp(`${marks}[0-9A-Za-z]{${shownRandomLength + 1},}`, "g");
-/** A letter, a digit or an underscore that is percent-encoded. */
+/** A percent-encoded letter, digit or underscore. */
 const encodedCharacter = /%(?:3\d|[46][1-9a-f]|[57][\da]|5f)/gi;
 const beginning = new RegExp(`^${marks}[0-9A-Za-z]{0,${keyLength - 1}}$`);
 
-/** The rights of a key. `write` includes `read`. */
+/** What a key allows. `write` includes `read`. */
 export const scopes = ["read", "write"] as const;
 export type Scope = (typeof scopes)[number];
 
 interface NewKey {
-  /** The key itself. It is shown once and not stored. */
+  /** The key itself, shown once and never stored. */
   readonly key: string;
-  /** The first twelve characters, of a sandbox key 17. They may be shown. */
+  /** The first 12 characters (17 for a sandbox key), which are safe to show. */
   readonly prefix: string;
   readonly digest: string;
 }
 
-/** Creates a key of a live site or of a sandbox with the cryptographic random generator. */
 export function createApiKey(isForSandbox = false): NewKey {
   const start = (isForSandbox ? sandboxMark : mark) + randomText(randomLength);
   const key = start + checksum(start);
   return { key, prefix: visiblePrefix(key), digest: hashApiKey(key) };
 }
 
-/** Returns the part of a whole or partial key that may be shown. */
+/** Returns the part of a whole or partial key that's safe to show. */
 export function visiblePrefix(text: string): string {
   return text.slice(0, markOf(text).length + shownRandomLength);
 }
 
-/** Whether `text` begins as a key of a sandbox. */
 export function isSandboxKey(text: string): boolean {
   return text.startsWith(sandboxMark);
 }
 
-/** Returns the minimum length of a prefix that names a key: 8, of a sandbox key 13. @param text the key or a beginning of it */
+/** Returns the minimum length of a prefix that can identify a key: 8, or 13 for a sandbox key. @param text a key or the start of one */
 export function minPrefixLength(text: string): number {
   return markOf(text).length + minRandomLength;
 }
@@ -60,30 +58,29 @@ function markOf(text: string): string {
 }
 
 /**
- * Returns `text` with each key in it, also a mistyped or partial key, shortened to the part that may be shown. Paths are logged as they were sent, so
- * characters of a key may be percent-encoded: such a text is decoded.
+ * Shortens every key in `text` to the part that's safe to show, including mistyped and partial keys. Paths are logged as sent, so a key may be
+ * percent-encoded; if there is one, the result is decoded.
  */
 export function redactKeys(text: string): string {
   const plain = text.includes("%") ? text.replace(encodedCharacter, decodeURIComponent) : text;
   return plain.search(longerThanShown) < 0 ? text : plain.replace(longerThanShown, (key) => `${visiblePrefix(key)}...`);
 }
 
-/** Whether `text` has the form of a key that was cut off at the end. */
+/** Whether `text` looks like the start of a key. */
 export function isPartialKey(text: string): boolean {
   return beginning.test(text);
 }
 
-/** Whether `key` has the form of a key and the right checksum. */
 export function isKey(key: string): boolean {
   return form.test(key) && checksum(key.slice(0, -checksumLength)) === key.slice(-checksumLength);
 }
 
-/** Returns the SHA-256 of a key in hexadecimal. Unlike a password, a key is random, so a fast hash is secure. */
+/** Returns the hexadecimal SHA-256 of a key. A fast hash is secure here because keys are random, unlike passwords. */
 export function hashApiKey(key: string): string {
   return Bun.SHA256.hash(key, "hex");
 }
 
-/** Returns the CRC-32 as six digits in base 62, as in the keys of other services. */
+/** CRC-32 as six base-62 digits, as other services use in their keys. */
 function checksum(text: string): string {
   return toBase62(Bun.hash.crc32(text), checksumLength);
 }

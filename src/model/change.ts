@@ -1,31 +1,32 @@
-// A write, from its request to the journal.
+// A write, from request to journal:
 //
-//   `Intent`          A validated write that is not decided yet, and the conditions of the writer.
-//   `Outcome`         The result of an intent: done, unchanged, replayed or rejected, with the record after the write (`RecordAfterWrite`).
-//   `RecordChange`    The effect of an intent that was done. A `Change` also has time and actor, a `JournalEntry` also run and the record before.
+//   `Intent`          A validated write that hasn't been decided yet, with the writer's preconditions.
+//   `Outcome`         What became of an intent: done, unchanged, replayed or rejected. Unless rejected, it has the record after the write
+//   (`RecordAfterWrite`).
+//   `RecordChange`    The effect of an intent that was done. `Change` adds the time and actor, `JournalEntry` the run and the record before.
 //
-// The end of the file has the versions of records and sites, which are made of an epoch and a revision.
+// Below these are the versions of records and sites, which combine an epoch and a revision.
 
 import type { Head } from "./head.ts";
 
-/** The effect of a change on its record. */
+/** What a change did to its record. */
 export type Operation = "create" | "update" | "delete";
 
 /** The part of a change that determines the site's records. */
 export interface RecordChange {
-  /** The number of the change, counted per site from 1 without a gap. */
+  /** The number of the change, counted per site from 1 without gaps. */
   readonly revision: number;
   /** The resource's name, such as `order-status`. */
   readonly resource: string;
   readonly id: number;
   readonly operation: Operation;
-  /** The record after the change, as JSON text; for a delete, the deleted record. */
+  /** JSON of the record after the change; for a delete, of the deleted record. */
   readonly body: string;
 }
 
-/** One numbered change to one record, as clients see it in the feed. */
+/** A change to a record, as clients see it in the feed. */
 export interface Change extends RecordChange {
-  /** Milliseconds since 1970 (UTC). The times in a journal never decrease. */
+  /** Milliseconds since 1970 (UTC). Times in a journal never decrease. */
   readonly at: number;
   /** The prefix of an API key, `operator`, `operator:<name>`, `console:<name>` or `webhook`. */
   readonly actor: string;
@@ -33,73 +34,71 @@ export interface Change extends RecordChange {
 
 /** A change in a page of the feed. */
 export interface FeedChange {
-  /** The cursor after this change. */
   readonly cursor: string;
-  /** The epoch of the site. The record has the version of this epoch and the change's revision (`versionOf`), until the next change to it. */
+  /** The site's epoch. Together with the change's revision, it's the record's version (`versionOf`) until the next change to it. */
   readonly epoch: string;
   readonly change: Change;
-  /** The run of the batch request or undo that made the change; undefined for another change. */
+  /** The run, if the change was made by a batch request or an undo. */
   readonly run?: string | undefined;
 }
 
 /** One row of a site's journal. */
 export interface JournalEntry extends Change {
-  /** The ID of the run: of one command, one console action, one batch request or one undo. Null for a single write of a client. */
+  /** ID of the command, console action, batch request or undo that made the change. Null for a client's single write. */
   readonly run: string | null;
-  /**
-   * The record before an update, as JSON text. Null for a create, and for a delete, because `body` then has the record.
-   */
+  /** JSON of the record before an update. Null for a create, and for a delete, whose `body` already has it. */
   readonly before: string | null;
 }
 
 /** Entries of a site's journal, read in one transaction. */
 export interface JournalPage {
   readonly head: Head;
-  /** The revision through which the journal was pruned; 0 if nothing was pruned. */
+  /** The revision up to which the journal was pruned; 0 if it never was. */
   readonly floor: number;
   readonly entries: readonly JournalEntry[];
 }
 
-/** The actor that operator/ writes into intents. `withActor` (system/with-actor.ts) replaces it with the name of the operator, if there is one. */
+/** The actor in intents from operator/. `withActor` (system/with-actor.ts) replaces it with the operator's name, if there is one. */
 export const operatorActor = "operator";
 
-/** A write to one record that was validated, but not yet decided against the stored record. */
+/** A validated write to one record, not yet decided against the stored one. */
 export interface Intent {
   readonly site: number;
   readonly resource: string;
   /**
-   * `create` assigns the next ID; an import can give an `id` that was never used.
-   * `restore` stores `valuesJson` as the record `id`, whether the record exists or was deleted. The journal has it as an update or a create.
-   * `upsert` updates the only record that has the value of `match`, or creates one if none has it. With an `id`, it may do this to no other record.
+   * `create` assigns the next ID, or uses `id` (in imports) if no record ever had it.
+   * `restore` stores `valuesJson` as record `id`, whether that exists or was deleted. The journal shows an update or a create.
+   * `upsert` updates the record that has the value in `match`, provided it's the only one, or creates one if there's none. If `id` is set, that must
+   * be the record.
    */
   readonly operation: Operation | "restore" | "upsert";
   readonly id?: number | undefined;
   /**
-   * JSON text as `JSON.stringify` writes it: all values (create), the values to change (update, upsert), or the whole record (restore). Empty for an
-   * upsert whose values aren't valid as a change; then it can't update a record.
+   * Values as `JSON.stringify` writes them: all of them for a create, those to change for an update or upsert, the whole record for a restore. Empty
+   * for an upsert whose values aren't valid as a change; that one can only create.
    */
   readonly valuesJson: string;
   /** How an upsert finds its record. */
   readonly match?: Match | undefined;
   /** Rejects the write unless the record has one of these versions. */
   readonly ifVersion?: readonly string[] | undefined;
-  /** Rejects the write if the record has one of these versions; `*` matches every version. */
+  /** Rejects the write if the record has one of these versions; `*` matches any version. */
   readonly ifNotVersion?: readonly string[] | undefined;
-  /** Rejects the write unless the site still has the head that the writer read (`headVersion`). In an atomic batch, only the first intent has it. */
+  /** Rejects the write unless the site's head is still the one the writer read (`headVersion`). In an atomic batch, only the first intent has it. */
   readonly ifHead?: string | undefined;
-  /** Rejects the write if the epoch of the site is not the epoch that the writer read: the site was restored or removed. */
+  /** Rejects the write if the site has been restored or removed since the writer read this epoch. */
   readonly ifEpoch?: string | undefined;
-  /** Whether an atomic batch is stored without this intent if the intent is rejected. Does not apply if the epoch of the site has changed. */
+  /** Lets an atomic batch go ahead without this intent if it's rejected, unless the reason is a new epoch. */
   readonly isOptional?: boolean | undefined;
   /**
-   * The epoch of the system site that the writer read. Rejects the write if the whole database was restored after that, also if the site was never
-   * written to and so has no epoch for `ifEpoch`.
+   * The system site's epoch, as the writer read it. Rejects the write if the whole database was restored since. Unlike `ifEpoch`, it also works for a
+   * site without changes, which has no epoch yet.
    */
   readonly ifSystemEpoch?: string | undefined;
-  /** Rejects the write if the key or the record of a site has changed since the writer was authorized, so that the writer is authorized again. */
+  /** Rejects the write if the key or site has changed since, so that the writer is authorized again. */
   readonly authorizedBy?: Authorization | undefined;
   readonly actor: string;
-  /** The ID of the run of a command or a console action. A batch request and an undo get theirs in the transaction (`AtomicCommitOptions.run`). */
+  /** ID of the run of a command or console action. Batch requests and undos get theirs in the transaction (`AtomicCommitOptions.run`). */
   readonly run?: string | undefined;
   /** Milliseconds since 1970 (UTC). */
   readonly at: number;
@@ -107,88 +106,88 @@ export interface Intent {
 }
 
 /**
- * How an upsert finds its record: by a value of a field. The writer has looked up which records have the value, as of a revision. The transaction brings
- * this up to date with the changes since (store/writes/present-matches.ts). After a restore, `revision` can't be compared, so the intent also needs
- * `ifSystemEpoch`, `ifEpoch` or `authorizedBy`.
+ * How an upsert finds its record: by the value of a field. The writer looks up which records have the value at some revision, and the transaction
+ * brings that up to date (store/writes/present-matches.ts). Revisions can't be compared across a restore, so the intent also needs `ifSystemEpoch`,
+ * `ifEpoch` or `authorizedBy`.
  */
 export interface Match {
-  /** The member names that lead to the field, such as `Address` and `Town`. */
+  /** The member names leading to the field, such as `Address` and `Town`. */
   readonly keys: readonly string[];
   /** Not empty. */
   readonly value: string;
-  /** The revision of the site as of which the writer has found the records. It may know later changes too. */
+  /** The site revision at which the writer looked up the records. The lookup may have seen later changes too. */
   readonly revision: number;
   readonly found: FoundRecords;
-  /** All values of the new record if no record has the value; absent if these are `valuesJson`. Empty if no record can be created. */
+  /** Values of the new record if none has the value; if absent, `valuesJson` is used. Empty if no record can be created. */
   readonly newJson?: string | undefined;
 }
 
-/** The records that have one text in a field. */
+/** The records that have a given text in a field. */
 export interface FoundRecords {
-  /** Their IDs, at most `maxFoundIds`. */
+  /** At most `maxFoundIds` of their IDs. */
   readonly ids: readonly number[];
-  /** The number of all of them. */
+  /** How many there are in total. */
   readonly count: number;
 }
 
-/** Maximum IDs of `FoundRecords`. */
 export const maxFoundIds = 6;
 
-/** The authorization of a write. */
+/** What a write was authorized by. */
 interface Authorization {
   /** ID of the API key. */
   readonly keyId: number;
-  /** ID of the host's site, if the key has selected the sandbox of that site. Otherwise the host's site is the site of the write. */
+  /** ID of the host's site, if the key selected its sandbox. Otherwise the write goes to the host's site. */
   readonly hostSite?: number | undefined;
-  /** The revision of the system site as of which the key and the sites were authorized. */
+  /** The revision of the system site at which the key and sites were checked. */
   readonly revision: number;
-  /** The timeline of this revision (`Head.timeline`). On another timeline, the revision may be another change. */
+  /** The timeline of that revision (`Head.timeline`). On another timeline, it may be a different change. */
   readonly timeline?: number | undefined;
 }
 
-/** Identifies a write that a client may send repeatedly. */
+/** Identifies a write that the client may repeat. */
 export interface Idempotency {
-  /** ID of the API key; of a key that has replaced others by rotation, the ID of the first of them. */
+  /** ID of the API key. For a key that replaced others by rotation, the ID of the first of them. */
   readonly keyId: number;
-  /** The client's `Idempotency-Key`. */
   readonly name: string;
-  /** Digest of the request. Requests with different digests are different requests. */
+  /** Digest of the request. If it differs, so does the request. */
   readonly digest: string;
 }
 
-/** The record after an intent, as the response contains it. */
+/** A record after a write, as the response shows it. */
 export interface RecordAfterWrite {
   readonly operation: Operation;
   readonly id: number;
-  /** The epoch of the site. The version of the record has this epoch and the revision of its last change (`versionOf`). */
+  /** The site's epoch. Together with `revision`, it's the record's version (`versionOf`). */
   readonly epoch: string;
   readonly revision: number;
-  /** The record as JSON text; for a delete, the deleted record. */
+  /** JSON of the record; for a delete, of the deleted record. */
   readonly body: string;
 }
 
-/** The outcome of an intent that changed its record. `timeline` is that of the database when it was changed (`Head.timeline`). */
+/** A change was made. `timeline` is the database's at that time (`Head.timeline`). */
 interface Done extends RecordAfterWrite {
   readonly kind: "done";
   readonly change: RecordChange;
   readonly timeline?: number | undefined;
 }
 
-/** The result of an intent: a change, no change because the record has these values already, the response to an earlier request, or a rejection. */
+/**
+ * What became of an intent: it made a change, changed nothing because the record already has these values, repeated an earlier request and got its
+ * response, or was rejected.
+ */
 export type Outcome = Done | (RecordAfterWrite & { readonly kind: "unchanged" | "replayed" }) | RejectedOutcome;
 
-/** The outcome of an intent that was not rejected. */
 export type AcceptedOutcome = Exclude<Outcome, RejectedOutcome>;
 
 export interface RejectedOutcome {
   readonly kind: "rejected";
   /**
-   * `id-used`: a deleted record had the ID. `id-exists`: a record with the ID exists. `authorization-changed`: the key or the site changed after the
-   * authorization. `other-epoch`: the site or the system site has another epoch.
+   * `id-used`: a deleted record had the ID. `id-exists`: a record has the ID. `authorization-changed`: the key or the site has changed since it was
+   * checked. `other-epoch`: the site or the system site has a new epoch.
    *
-   * Of an upsert: several records have the value (`several-matches`), or an earlier intent of the transaction has taken it from the record, or given it to
-   * another (`match-moved`): `found` has these records. Its values aren't valid as a new record (`invalid-create`), or as a change (`invalid-update`).
-   * `match-outdated`: too many changes since the writer found the records, or they were pruned. The writer has to look them up again.
+   * Only for an upsert: `several-matches`: more than one record has the value (see `found`). `match-moved`: an earlier intent in the transaction took
+   * the value from the record or gave it to another (see `found`). `invalid-create`, `invalid-update`: the values aren't valid as a new record, or as
+   * a change. `match-outdated`: the changes since the lookup are too many or were pruned, so the writer has to look up the records again.
    */
   readonly rejectionReason:
     | "not-found"
@@ -204,11 +203,11 @@ export interface RejectedOutcome {
     | "authorization-changed"
     | "other-epoch";
   readonly found?: FoundRecords | undefined;
-  /** The revision of the record, if the rejection is about an existing or deleted record. */
+  /** The revision of the record, existing or deleted, that caused the rejection. */
   readonly revision?: number | undefined;
 }
 
-/** Returns the version of a record or list: the site's epoch, and the revision of the last change. Each state has a version of its own. */
+/** Returns the version of a record or list, from the site's epoch and the revision of the last change. Every state has its own version. */
 export function versionOf(epoch: string, revision: number): string {
   return `${epoch}.${revision}`;
 }
@@ -218,7 +217,7 @@ export function versionParts({ epoch }: { epoch: string }, revision: number): re
   return [epoch, ".", revision];
 }
 
-/** Returns the version of a whole site, from its head; empty for a site without changes, because it may not have an epoch yet. */
+/** Returns the version of a whole site. Empty without changes, because there may not be an epoch yet. */
 export function headVersion({ epoch, revision }: { epoch: string; revision: number }): string {
   return revision === 0 ? "" : versionOf(epoch, revision);
 }

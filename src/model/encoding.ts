@@ -1,19 +1,19 @@
 import type { Resource } from "./resource.ts";
 
-/** How records are encoded. A snapshot needs no more of a format than this. */
+/** How records are encoded: all that a snapshot needs to know about a format. */
 export interface Encoding {
-  /** Identifies the encoding: `json`. */
+  /** Such as `json`. */
   readonly name: string;
-  /** The text before the record in a document with one record. */
+  /** What comes before the record in a document with a single one. */
   readonly documentStart: string;
-  /** Returns a record as an item of a list. @param json the record as declared (`toDeclaredJson`) */
+  /** Returns a record as a list item. @param json the record as declared (`toDeclaredJson`) */
   item(resource: Resource, json: string): string;
   readonly listStart: string;
   readonly separator: string;
   readonly listEnd: string;
 }
 
-/** The encoding in which snapshots store records. Look-ups and lists send the same bytes. */
+/** How snapshots store records. Look-ups and lists send these same bytes. */
 export const storedEncoding: Encoding = {
   name: "json",
   documentStart: "",
@@ -23,10 +23,10 @@ export const storedEncoding: Encoding = {
   listEnd: "]",
 };
 
-/** Returns a document with one record. @param json as for `Encoding.item` */
+/** Returns a document with a single record. @param json as for `Encoding.item` */
 export function documentOf(encoding: Encoding, resource: Resource, json: string): string {
   const { documentStart } = encoding;
   const item = encoding.item(resource, json);
-  // If `documentStart` is empty, do not concatenate: the runtime would create a joined text, and copy it to send it.
+  // Concatenating an empty text would make the runtime build a rope, and copy it to send it.
   return documentStart === "" ? item : documentStart + item;
 }

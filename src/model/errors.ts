@@ -1,6 +1,6 @@
 import { errorMessageWithoutPath } from "../lib/errors-for-log.ts";
 
-/** The titles of all problems, by error code. The page `/docs/problems/<code>` documents each problem. */
+/** Problem titles by error code. Each problem is documented at `/docs/problems/<code>`. */
 export const problemTitles = {
   "bad-request": "The request is malformed",
   "invalid-record": "The record is not acceptable",
@@ -121,20 +121,19 @@ export function alternatives(words: readonly string[]): string {
 }
 
 interface ProblemOptions {
-  /** All errors of a rejected record. */
   readonly fieldErrors?: readonly FieldError[];
-  /** Seconds after which the client can try again. */
+  /** How long the client should wait before it tries again. */
   readonly retryAfterSeconds?: number;
-  /** Header fields of the response, such as `Allow`. */
+  /** Header fields for the response, such as `Allow`. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
 }
 
 /**
- * The error of a request or command. A request gets it as a problem document (RFC 9457). Its message is shown to the client or operator.
+ * An error in a request or command. Clients get it as a problem document (RFC 9457), and the message is what the client or operator sees.
  *
- * It has a stack trace only if the server has failed. A batch request or an import can have thousands of faults, and a garbage collection
- * writes the texts of their traces at its end: 5,000 took 30 ms of one tick.
+ * Only server failures get a stack trace. A batch or an import can have thousands of errors, and when a garbage collection ends, it writes out the
+ * text of all their traces: 5,000 took 30 ms of one tick.
  */
 export class ProblemError extends Error {
   readonly code: ErrorCode;
@@ -155,44 +154,42 @@ export class ProblemError extends Error {
   }
 }
 
-/** Returns the error of a database or file that cannot be used now. The client can try again after a second. */
+/** For a database or file that can't be used right now. The client can retry after a second. */
 export function unavailableError(detail: string, cause?: unknown): ProblemError {
   return new ProblemError("unavailable", detail, { retryAfterSeconds: 1, cause });
 }
 
-/** The error of a request that cannot be done at this moment, although the database works. Nothing was changed. The client can repeat the request. */
+/** For a request that can't be done right now although the database works. Nothing was changed, so the client can repeat it. */
 export class RetryableError extends ProblemError {
-  /** @param detail the reason. The message then adds "try again" */
+  /** @param detail the reason, to which "; try again" is added */
   constructor(detail: string) {
     super("unavailable", `${detail}; try again`, { retryAfterSeconds: 1 });
   }
 }
 
-/** Maximum field errors in a problem document. It is more than the fields of any record. */
+/** Maximum field errors in a problem document. More than any record has fields. */
 export const maxFieldErrors = 100;
 
-/** How many errors of one record are reported. */
+/** How much to report about one record. */
 export interface ErrorLimits {
   readonly maxErrors: number;
-  /** Maximum errors with a hint, such as the name that was probably meant: finding one takes longer than checking a whole record. */
+  /** Maximum errors with a hint, such as the name that was probably meant. Finding one takes longer than checking a whole record. */
   readonly maxHints: number;
 }
 
-/** The limits for a single record. */
+/** Limits for a single record. */
 export const fullLimits: ErrorLimits = { maxErrors: maxFieldErrors, maxHints: 20 };
 
-/** Only the first error, without a hint. */
 export const firstErrorOnly: ErrorLimits = { maxErrors: 1, maxHints: 0 };
 
-/** All errors of a record, without hints. */
 export const noMoreHints: ErrorLimits = { maxErrors: maxFieldErrors, maxHints: 0 };
 
-/** Errors of a request or file with many records after which less is reported about the others. */
+/** After this many errors in a request or file with many records, less is reported about the rest. */
 const maxFullErrors = 1000;
 
 /**
- * Limits the errors of a request or file with many records, so that wrong records don't cost more than right ones. The records share `budget` errors with
- * hints; `after` applies to those that come when these are used up.
+ * Limits the errors of a request or file with many records, so that invalid records don't cost more than valid ones. The records share `budget`
+ * errors with hints; once those are used up, `after` applies.
  */
 export class ErrorBudget {
   readonly #after: ErrorLimits;
@@ -208,12 +205,11 @@ export class ErrorBudget {
     return this.#left > 0 ? fullLimits : this.#after;
   }
 
-  /** Counts errors of a record. */
   spend(errors: number): void {
     this.#left -= errors;
   }
 
-  /** Returns what `check` of a record returns, or throws its error and counts the field errors in it. */
+  /** Runs `check`, and if it throws, counts the field errors. */
   run<T>(check: (limits: ErrorLimits) => T): T {
     try {
       return check(this.limits);
@@ -224,12 +220,12 @@ export class ErrorBudget {
   }
 }
 
-/** Whether there are more field errors than are reported. The search for further errors can then stop. */
+/** Whether there are more errors than will be reported. If so, the caller can stop looking. */
 export function hasTooManyFieldErrors(fieldErrors: readonly FieldError[], { maxErrors } = fullLimits): boolean {
   return fieldErrors.length > maxErrors;
 }
 
-/** Returns the error of a rejected record. The message contains the first field error. */
+/** The error for a rejected record. The message has the first field error. */
 export function invalidRecordError(fieldErrors: readonly FieldError[], limits = fullLimits): ProblemError {
   const [first] = fieldErrors;
   const detail = first ? `${first.field === "" ? "" : `\`${first.field}\`: `}${first.detail}` : "invalid";
@@ -238,7 +234,7 @@ export function invalidRecordError(fieldErrors: readonly FieldError[], limits = 
   });
 }
 
-/** Returns the end of a message that contains the first of several field errors: how many more there are. */
+/** Returns what follows the first field error in a message: how many more there are. */
 export function furtherErrors(fieldErrors: readonly FieldError[], limits = fullLimits): string {
   const { maxErrors } = limits;
   if (hasTooManyFieldErrors(fieldErrors, limits))
@@ -246,7 +242,6 @@ export function furtherErrors(fieldErrors: readonly FieldError[], limits = fullL
   return fieldErrors.length > 1 ? ` (and ${fieldErrors.length - 1} more)` : "";
 }
 
-/** The messages of `OutdatedError`, by its reason. */
 const outdatedMessages = {
   epoch: "the site was restored or removed at this moment",
   key: "the API key or the site is being changed",
@@ -254,8 +249,8 @@ const outdatedMessages = {
 };
 
 /**
- * The error of a request whose authorization or view was outdated before the request was done: the site got another epoch, as by a restore, its
- * key or the site was changed, or its view is too old to find records by a value. Nothing was stored. The server repeats the request before it reports this error.
+ * What a request relied on became outdated before it was done: its site has a new epoch, as after a restore; its key or site was changed; or its view
+ * is too old to find records by value. Nothing was stored, and the server has already repeated the request before it reports this.
  */
 export class OutdatedError extends RetryableError {
   readonly reason: keyof typeof outdatedMessages;
@@ -267,10 +262,9 @@ export class OutdatedError extends RetryableError {
 }
 
 /**
- * Returns the result of `access`, or a promise of it. An error of the file system becomes a ProblemError without the name of the file, which means
- * nothing to the client.
+ * Turns file system errors in `access` into ProblemErrors without the file's name, which would mean nothing to the client. Works with promises too.
  * @param fault what failed, in words for the client
- * @throws ProblemError `unavailable`, or the ProblemError that `access` throws
+ * @throws ProblemError `unavailable`, or the ProblemError thrown by `access`
  */
 export function withFileErrors<T>(fault: string, access: () => T): T {
   const throwFileError = (error: unknown): never => {
@@ -285,7 +279,7 @@ export function withFileErrors<T>(fault: string, access: () => T): T {
   }
 }
 
-/** Returns a function that runs an access to a temporary file as `withFileErrors` does. Its errors also say how to choose another folder. */
+/** Returns a function that does what `withFileErrors` does for a temporary file, and says how to choose another folder. */
 export function withTemporaryFileErrors(fault: string): <T>(access: () => T) => T {
   const faultWithHint = `${fault} (set TMPDIR for another folder)`;
   return (access) => withFileErrors(faultWithHint, access);

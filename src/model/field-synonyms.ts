@@ -1,7 +1,7 @@
-// Names that other programs give to columns, in English, German and French, for each field by the last word of its path. They are in lower case,
-// without accents, and with one space between two words; the order of the words does not matter. "{noun}" stands for a noun of the resource.
+// What other programs call our fields in column headings, in English, German and French. Synonyms are lower case, without accents, with words
+// separated by one space; word order doesn't matter. "{noun}" stands for one of the resource's nouns.
 
-/** The names of a field's columns, by the last name of the field's path. */
+/** Synonyms by the last name in a field's path. */
 export const synonymsOf: Readonly<Record<string, readonly string[]>> = {
   Name: [
     ...["name", "{noun}", "{noun} name", "name {noun}", "name 1", "full name", "display name", "label", "caption"],
@@ -125,7 +125,7 @@ export const synonymsOf: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Other nouns for a record, by the name of its resource. */
+/** Other nouns for a record, by resource name. */
 export const nounsOf: Readonly<Record<string, readonly string[]>> = {
   brand: [
     ...["manufacturer", "maker", "vendor", "supplier", "producer", "company", "mfr", "mfg", "marke", "marken"],
@@ -163,12 +163,12 @@ export const nounsOf: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Words without a meaning of their own in the name of a column. */
+/** Words that add no meaning to a column heading. */
 export const fillers: ReadonlySet<string> = new Set(
   "the of and or a an for der die das des und oder fur von de du d la le les l et ou".split(" "),
 );
 
-/** Words that only say whose address or telephone it is. Other words, such as "billing", mean another address, so that the column is not guessed. */
+/** Words that only say whose address or telephone number it is. Any other, such as "billing", means a different address, so we don't guess. */
 export const owners: ReadonlySet<string> = new Set(
   "address addr adresse anschrift contact kontakt ansprechpartner main primary haupt principal principale".split(" "),
 );

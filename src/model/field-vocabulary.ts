@@ -1,17 +1,17 @@
-// The names that people and programs give to fields, and the field that they mean.
+// Works out which field a name means, among the names people and programs use for fields.
 //
-// A wrong guess is worse than none, so a name must mean one field and nothing else: all its words must be explained. "Supplier tel. no." is a telephone,
-// because "supplier" is a noun for a brand. "Fax no." and "Billing city" mean no field, and neither does "PLZ/Ort", which would mean two.
+// A wrong guess is worse than none, so every word of the name must be accounted for, and point to one field only. "Supplier tel. no." is a telephone
+// number, because "supplier" is a noun for a brand. "Fax no." and "Billing city" match nothing; neither does "PLZ/Ort", which would be two fields.
 
 import { toPlainCharacters } from "../lib/characters.ts";
 import { editDistance, findSamePath, findSimilarPath, groupOf, lastOf } from "../lib/text.ts";
 import { fillers, nounsOf, owners, synonymsOf } from "./field-synonyms.ts";
 import { fieldPaths, type Resource } from "./resource.ts";
 
-/** How sure a field is, from its name. A name with its group is surer than the last name of a path alone. */
+/** How sure a match is. A whole path is surer than its last name alone. */
 export const sureness = { path: 5, lastName: 4, synonym: 3, withoutOwner: 2, misspelt: 1 } as const;
 
-/** The field that a name means. */
+/** The field a name means. */
 export interface NamedField {
   readonly field: string;
   readonly sureness: number;
@@ -19,16 +19,15 @@ export interface NamedField {
 
 /** What names are compared with. */
 interface Names {
-  /** The paths of the text fields, and ID. */
+  /** The paths of the text fields, plus ID. */
   readonly texts: readonly string[];
   /** The paths of the groups. */
   readonly groups: readonly string[];
   readonly vocabulary: Vocabulary;
-  /** The vocabulary of each group. */
   readonly ofGroups: ReadonlyMap<string, Vocabulary>;
 }
 
-/** Maximum members whose group is searched for. */
+/** How many members we look at to find their group. */
 const maxMembers = 3;
 
 const namesOfResources = new WeakMap<Resource, Names>();
@@ -46,22 +45,21 @@ function namesOf(resource: Resource): Names {
   return names;
 }
 
-/** Returns the vocabulary of a resource. */
 export function vocabularyOf(resource: Resource): Vocabulary {
   return namesOf(resource).vocabulary;
 }
 
 /**
- * Returns the path of the field or group that was probably meant by a name that doesn't exist: `Address.Postcode` for `zip_code`. Returns undefined if
- * no field is likely.
- * @param sent the dotted path of the name
- * @param members the names of the members that were sent in it; undefined if it has none
+ * Returns the field or group that was probably meant by a name that doesn't exist, such as `Address.Postcode` for `zip_code`; undefined if there's no
+ * good candidate.
+ * @param sent the dotted path that was sent
+ * @param members names of the members sent in it; undefined if it isn't an object
  */
 export function findMeantField(resource: Resource, sent: string, members?: readonly string[]): string | undefined {
   if (sent.length > 200) return undefined;
   const path = toPlainCharacters(sent);
   const { texts, ...names } = namesOf(resource);
-  // A group is never meant in itself.
+  // A group can't stand for one of its own fields.
   const groups = names.groups.filter((one) => !path.startsWith(`${one}.`));
   const digits = digitsOf(lastOf(path));
   // "Line 3" is neither line 1 nor line 2.
@@ -88,14 +86,12 @@ export function findMeantField(resource: Resource, sent: string, members?: reado
   );
 }
 
-/** The names by which fields are recognized. */
 class Vocabulary {
   readonly #paths: readonly string[];
   readonly #nouns: ReadonlySet<string>;
-  /** The fields of each synonym, with its words in alphabetical order. */
+  /** Fields by synonym, whose words are in alphabetical order. */
   readonly #fields = new Map<string, Set<string>>();
 
-  /** @param paths those of the fields */
   constructor(resource: Resource, paths: readonly string[]) {
     this.#paths = paths;
     const own = [resource.singular, resource.plural, resource.name, resource.element];
@@ -109,13 +105,13 @@ class Vocabulary {
     }
   }
 
-  /** Finds the one field that the name of a column means. */
+  /** Finds the one field that a column heading means. */
   find(column: string): NamedField | undefined {
     if (column.startsWith("#") || column.length > 100) return undefined;
     return this.#findNamed(column) ?? this.findSynonym(column);
   }
 
-  /** Finds the one field that another name means. */
+  /** The same, for names other than the field's own. */
   findSynonym(column: string): NamedField | undefined {
     if (column.length > 100) return undefined;
     const words = wordsOf(column);
@@ -129,7 +125,7 @@ class Vocabulary {
     return misspelt ? { field: misspelt, sureness: sureness.misspelt } : undefined;
   }
 
-  /** Finds the field with this name: by its path, or by the last name of the path if only one field has it. Ignores case and punctuation. */
+  /** Finds a field by its path, or by the path's last name if that's unique. Ignores case and punctuation. */
   #findNamed(column: string): NamedField | undefined {
     const name = normal(column);
     if (name === "") return undefined;
@@ -146,7 +142,7 @@ class Vocabulary {
     if (withoutNoun) return { field: withoutNoun, sureness: sureness.withoutOwner };
     const rest = this.#withoutNouns(words.filter((word) => !owners.has(word)));
     const inGroup = this.#onlyField(rest);
-    // "Contact name" is not the name of the record, but "Contact city" is the town of its address.
+    // "Contact name" isn't the name of the record, but "Contact city" is the town in its address.
     return inGroup?.includes(".") || inGroup === "Email"
       ? { field: inGroup, sureness: sureness.withoutOwner }
       : undefined;
@@ -157,7 +153,7 @@ class Vocabulary {
     return fields?.size === 1 ? [...fields][0] : undefined;
   }
 
-  /** Returns the field that each of several names means, as in "Zip/Postal code". */
+  /** Returns the field if alternative names all mean the same one, as in "Zip/Postal code". */
   #commonField(column: string): string | undefined {
     const names = column.split(/[/|,]/);
     if (names.length < 2) return undefined;
@@ -169,12 +165,14 @@ class Vocabulary {
     return words.filter((word) => !this.#nouns.has(word));
   }
 
-  /** Whether a remark in brackets says nothing about fields: "Town (as printed)". "Phone (mobile)" has another meaning without its remark. */
+  /**
+   * Whether a remark in brackets says nothing about fields, as in "Town (as printed)". "Phone (mobile)" would mean something else without its remark.
+   */
   #isUnknown(remark: string): boolean {
     return wordsOf(remark).every((word) => !this.#fields.has(word) && !/^(fax|bank|iban)$/.test(word));
   }
 
-  /** Finds the field of a synonym that is one letter away, if those of all other fields are further away. */
+  /** Finds the field with a synonym one letter away, if no other field has one as close. */
   #findMisspelt(name: string): string | undefined {
     if (name.length < 6 || name.length > 40) return undefined;
     const near = new Set<string>();
@@ -195,7 +193,7 @@ class Vocabulary {
   }
 }
 
-/** Splits a name into words in lower case without accents: "Acct-No" and "acctNo" have the words "acct" and "no". Words without a meaning are left out. */
+/** Splits a name into lower-case words without accents, and drops words without meaning: "Acct-No" and "acctNo" become "acct" and "no". */
 function wordsOf(name: string): string[] {
   const plain = name
     .replace(/ß/g, "ss")

@@ -1,5 +1,5 @@
-// The kinds of field: a text with its constraints, or a group of fields. Further kinds, such as `choice`, are texts with a pattern, so that the rest
-// of the code has only two cases.
+// There are two kinds of fields: a text with constraints, and a group of fields. Others, such as `choice`, are texts with a pattern, so that the rest
+// of the code only has two cases.
 
 import { describeCharacter, describeOddity } from "../lib/characters.ts";
 import { findNearest, formatHint } from "../lib/text.ts";
@@ -9,7 +9,6 @@ export interface TextField {
   readonly kind: "text";
   /** Maximum length in Unicode code points. */
   readonly max: number;
-  /** Whether the value must not be empty. */
   readonly required: boolean;
   readonly description: string;
   readonly example: string;
@@ -50,18 +49,20 @@ export function choice(words: readonly string[], options: Omit<TextOptions, "max
   return matching(`^(?:${words.join("|")})?$`, fault("invalid-choice", "", { choices: words }), { max, ...options });
 }
 
-/** A time in UTC with milliseconds, such as `2026-01-31T12:00:00.000Z`, or empty. */
+/** A UTC time with milliseconds, such as `2026-01-31T12:00:00.000Z`, or empty. */
 export function instant(options: Omit<TextOptions, "max">): TextField {
   const source = "^(?:\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z)?$";
   return matching(source, fault("invalid-time"), { max: 24, ...options });
 }
 
-/** Several fields under one name. */
 export function group(description: string, fields: Fields): FieldGroup {
   return { kind: "group", description, fields };
 }
 
-/** Characters that XML 1.0 does not allow (section 2.2): controls other than tab, LF and CR, and two noncharacters. Lone surrogates are not in it. */
+/**
+ * Characters that XML 1.0 doesn't allow (section 2.2): control characters other than tab, LF and CR, and two noncharacters. Doesn't match lone
+ * surrogates.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to find
 export const invalidInXml = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/;
 const loneSurrogate = /\p{Cs}/u;
@@ -97,25 +98,25 @@ export function unknownFieldFault(name: string, names: readonly string[]): Fault
   return fault("unknown-field", `; ${formatHint(findNearest(name, names), `use ${alternatives(names)}`, name)}`);
 }
 
-/** Returns what to send instead of a value that is no text. */
+/** Returns what to send instead of something that isn't a string. */
 function textHint({ required }: TextField, value: unknown): string {
   if (value === null) return required ? "" : '; leave the field out, or send `""` to empty it';
   if (typeof value === "number" || typeof value === "boolean") return "; put it in double quotes";
   return Array.isArray(value) && value.length === 1 && typeof value[0] === "string" ? "; send the string alone" : "";
 }
 
-/** Returns what people can't see in the value of a field with a pattern. Other fields may have any character. */
+/** Points out what people can't see in the value of a field with a pattern. Other fields can have any character. */
 function oddityHint({ pattern }: TextField, value: string): string {
   const oddity = pattern && describeOddity(value);
   return oddity === undefined ? "" : `; this value ${oddity}`;
 }
 
-/** Whether a value from JSON is an object: not a list, and not null. */
+/** Whether a JSON value is an object, as opposed to an array or null. */
 export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Returns the JSON type of `value` with its article, for messages: `an array`. */
+/** Returns the JSON type with an article, for messages: `an array`. */
 export function describeJsonType(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
@@ -123,12 +124,12 @@ export function describeJsonType(value: unknown): string {
   return `a ${typeof value}`;
 }
 
-/** Whether a value is an empty list. PHP also encodes an empty object so. */
+/** Also what PHP makes of an empty object. */
 export function isEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0;
 }
 
-/** Returns what a value is instead of an object, for messages. */
+/** Returns what was sent instead of an object, for messages. */
 export function describeNonObject(value: unknown): string {
   if (typeof value === "string" && value.startsWith("{")) return "a string; remove the quotes around it";
   return isEmptyList(value) ? "an empty array; send `{}`" : describeJsonType(value);

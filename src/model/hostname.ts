@@ -1,17 +1,17 @@
-// The normal form of hostnames, in which sites and requests are compared: lower case, without port and trailing dot. Internationalized names are in
-// their ASCII form (`xn--...`). IPv6 addresses are canonical and in brackets.
+// The normal form of hostnames, in which we compare sites and requests: lower case, without a port or trailing dot. Internationalized names are in
+// ASCII (`xn--...`), IPv6 addresses canonical and in brackets.
 
 import { isIPv4, isIPv6 } from "node:net";
 import { domainToASCII } from "node:url";
 import { fault, invalidRecordError } from "./errors.ts";
 
-/** Maximum characters of a name without its trailing dot, and of a label (RFC 1035 section 2.3.4). */
+/** Maximum length of a name without its trailing dot, and of a label (RFC 1035 section 2.3.4). */
 const maxNameLength = 253;
 const maxLabelLength = 63;
 
 /**
- * Returns the hostname of an authority without user information (RFC 3986 section 3.2), such as the value of a `Host` header field, in its normal
- * form. Never throws: an invalid host is returned in lower case, and then matches no site.
+ * Returns the normal form of an authority without user information (RFC 3986 section 3.2), such as a `Host` header. Never throws: an invalid host is
+ * returned in lower case and matches no site.
  */
 export function hostnameOf(authority: string): string {
   const [address] = /^\[.*\]/.exec(authority) ?? [];
@@ -21,8 +21,8 @@ export function hostnameOf(authority: string): string {
 }
 
 /**
- * Returns the normal form of a hostname or IP address that an operator has entered. IPv6 addresses need no brackets.
- * @throws ProblemError `invalid-record` with the reason, and with the hostname that was probably meant
+ * Returns the normal form of a hostname or IP address entered by an operator. IPv6 addresses don't need brackets.
+ * @throws ProblemError `invalid-record` with the reason and, if we can guess it, the hostname that was meant
  */
 export function parseHostname(text: string): string {
   const fault = describeFormError(text);
@@ -35,7 +35,7 @@ export function parseHostname(text: string): string {
   return name;
 }
 
-/** Returns why `text` is not a single hostname (a URL, a pattern, several hostnames); undefined if it may be one. */
+/** Returns why `text` can't be a single hostname (a URL, a pattern, several names); undefined if it may be one. */
 function describeFormError(text: string): string | undefined {
   if (text === "") return "it is empty";
   if (/\s/u.test(text)) return "it contains a space; give one hostname at a time";
@@ -63,7 +63,7 @@ function parseAddressV6(text: string): string {
   return hostnameOf(`[${address}]`);
 }
 
-/** Returns the name as clients send it (UTS 46, as in browsers). ASCII names without `xn--` are only converted to lower case. */
+/** Returns the name as clients send it (UTS 46, as in browsers). ASCII names without `xn--` are just lower-cased. */
 function toAscii(text: string): string {
   const lower = text.toLowerCase();
   // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant
@@ -73,7 +73,7 @@ function toAscii(text: string): string {
   return ascii;
 }
 
-/** Returns why an ASCII name is invalid; undefined if it is valid. The rules are those of RFC 1123 section 2.1, and underscores, which are in use. */
+/** Returns what's wrong with an ASCII name, by RFC 1123 section 2.1 plus underscores, which are in use; undefined if it's valid. */
 function describeNameError(name: string): string | undefined {
   const unfit = /[^a-z0-9._-]/.exec(name);
   if (unfit)
@@ -85,7 +85,7 @@ function describeNameError(name: string): string | undefined {
   if (long) return `its part \`${long}\` has ${long.length} characters; at most ${maxLabelLength} are allowed`;
   const hyphened = labels.find((label) => label.startsWith("-") || label.endsWith("-"));
   if (hyphened) return `its part \`${hyphened}\` begins or ends with a hyphen`;
-  // Clients would read such a name as an IPv4 address (URL Standard, "ends in a number").
+  // Clients would take such a name for an IPv4 address (URL Standard, "ends in a number").
   if (/^(?:[0-9]+|0x[0-9a-f]*)$/.test(labels.at(-1) as string)) return "it ends in a number and is not an IPv4 address";
   return undefined;
 }

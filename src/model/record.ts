@@ -1,10 +1,10 @@
-// Records: checks the fields that a client has sent (`parseNewRecord`, `parseRecordChanges`), and reads stored records.
+// Validates records sent by clients (`parseNewRecord`, `parseRecordChanges`), and reads stored ones.
 //
-// Validation collects all errors of a record, so that a client can correct them together: at most 100 are reported (errors.ts). Its result has the
-// fields in the order of the declaration. In a new record, a missing field is an empty text.
+// Validation collects a record's errors, up to 100 (errors.ts), so that clients can fix them in one go. The result has the fields in declaration
+// order; in a new record, missing ones are empty.
 //
-// Another program version may have stored a record with other members. A record that is sent has exactly the declared members (`toDeclaredJson`), but
-// a change keeps the other members in the database (`merge`).
+// Another version of the program may have stored records with other members. We send exactly the declared ones (`toDeclaredJson`), but changes keep
+// the others in the database (`merge`).
 
 import { describeOddity } from "../lib/characters.ts";
 import { formatHint, normalizeName } from "../lib/text.ts";
@@ -33,18 +33,18 @@ import { findMeantField } from "./field-vocabulary.ts";
 import { methodAdvice } from "./parameters.ts";
 import { basePath, type Resource, type TextFieldPath, valuesIn } from "./resource.ts";
 
-/** The values of a record's fields, by name; groups nest. */
+/** Field values by name; groups nest. */
 export interface Values {
   [name: string]: string | Values;
 }
 
-/** A record as it is stored and sent: its ID, then its values in the order of the declaration. */
+/** A record as stored and sent: its ID, then its values in declaration order. */
 export type StorefrontRecord = { ID: number } & { [name: string]: string | number | Values };
 
-/** A decoded record that is not validated yet. */
+/** A decoded record, not validated yet. */
 type Input = { readonly [name: string]: unknown };
 
-/** The validated fields that a client sent, and the ID, if the client sent one. */
+/** The validated fields, and the ID if the client sent one. */
 interface ParsedRecord {
   readonly id: number | undefined;
   readonly values: Values;
@@ -52,8 +52,7 @@ interface ParsedRecord {
 
 /**
  * Validates the fields that are present in `input`.
- * @param known field errors from decoding, which are reported together with the new field errors
- * @param limits of what is reported
+ * @param known errors from decoding, reported along with those found here
  * @throws ProblemError `invalid-record` with all field errors
  */
 export function parseRecordChanges(
@@ -74,8 +73,8 @@ export function parseRecordChanges(
 }
 
 /**
- * Validates a new record: it must have all required fields, and no ID. Missing fields are empty in the result.
- * @param known and `limits`: as for `parseRecordChanges`
+ * Validates a new record, which must have all required fields and no ID. Missing fields become empty.
+ * @param known as for `parseRecordChanges`
  * @throws ProblemError `invalid-record` with all field errors
  */
 export function parseNewRecord(
@@ -106,8 +105,8 @@ export function withId(id: number, text: string): string {
 }
 
 /**
- * Returns the JSON of a stored record with exactly the members that this program version declares, in their order. A missing member becomes `""`.
- * Another program version may have stored the record with other members. Returns `json` itself if it has this form already.
+ * Returns the JSON of a stored record with exactly the members we declare, in their order. Another version of the program may have stored it with
+ * others. Missing members become `""`. Returns `json` itself if it already has this form.
  * @param json the record as `JSON.stringify` writes it
  */
 export function toDeclaredJson(resource: Resource, json: string): string {
@@ -117,8 +116,8 @@ export function toDeclaredJson(resource: Resource, json: string): string {
 }
 
 /**
- * Returns a copy of `record` with the fields of `changes`; `record` itself if nothing changes. Groups are merged field by field. A missing field of
- * `record` counts as empty. Members that are not declared are kept.
+ * Returns `record` with `changes` applied, or `record` itself if nothing changes. Groups are merged field by field. Missing fields of `record` count
+ * as empty, and undeclared members are kept.
  */
 export function merge<T extends object>(record: T, changes: Values): T {
   const merged = { ...record } as Record<string, unknown>;
@@ -134,31 +133,31 @@ export function merge<T extends object>(record: T, changes: Values): T {
   return isChanged ? (merged as T) : record;
 }
 
-/** Returns the text of a field of `record`; `""` if it is missing. */
+/** Returns the text of a field, or `""` if it's missing. */
 export function valueAt(record: StorefrontRecord, textField: TextFieldPath): string {
   return textAt(record, textField.keys);
 }
 
-/** Returns the text to which the member names `keys` lead; empty if it is missing. */
+/** Returns the text at the end of the path `keys`, or `""` if it's missing. */
 export function textAt(record: unknown, keys: readonly string[]): string {
   let value = record;
   for (const key of keys) value = (value as Values | undefined)?.[key];
   return typeof value === "string" ? value : "";
 }
 
-/** Whether `id` is an ID: a whole number from 1 to 2^53 - 1. */
+/** Whether `id` is a whole number from 1 to 2^53 - 1. */
 export function isId(id: unknown): id is number {
   return Number.isSafeInteger(id) && (id as number) >= 1;
 }
 
-/** Parses an ID: decimal digits without a sign or leading zeros. Returns undefined for anything else. */
+/** Parses decimal digits without a sign or leading zeros; undefined for anything else. */
 export function toId(digits: string): number | undefined {
   if (!/^[1-9][0-9]{0,15}$/.test(digits)) return undefined;
   const id = Number(digits);
   return isId(id) ? id : undefined;
 }
 
-/** Returns the ID that a write names (contract section 2). @throws ProblemError `ambiguous-id` if the ID is missing, or if two IDs differ */
+/** Returns the ID of the record a write is for (contract section 2). @throws ProblemError `ambiguous-id` if there's none, or if they differ */
 export function requireOneId(candidates: readonly (number | undefined)[], hint: string): number {
   const ids = candidates.filter((id) => id !== undefined);
   const [id] = ids;
@@ -184,19 +183,19 @@ export function idFault(id: unknown): Fault {
   return fault("invalid-id", `, not ${shown}${hint}${oddity === undefined ? "" : `, which ${oddity}`}`);
 }
 
-/** The record or group that is being validated. */
+/** The record or group being validated. */
 interface ParsingContext {
   readonly resource: Resource;
   readonly fields: Fields;
-  /** The dotted path of the group, with a dot at its end; empty for the record. */
+  /** The group's dotted path, with a dot at the end; empty for the record itself. */
   readonly parentPath: string;
-  /** Whether missing fields become empty in the result. If not, they are missing there too. */
+  /** Whether missing fields become empty in the result. Otherwise they're left out. */
   readonly requiresAllFields: boolean;
   readonly fieldErrors: FieldError[];
   readonly limits: ErrorLimits;
 }
 
-/** Validates a record or group, and adds field errors to the context. Returns the values in the order of the declaration. */
+/** Validates a record or group and adds its errors to the context. Returns the values in declaration order. */
 function parseFields(context: ParsingContext, input: Input): Values {
   const { fields, parentPath, requiresAllFields, fieldErrors, limits } = context;
   for (const name in input) {
@@ -224,7 +223,7 @@ function parseFields(context: ParsingContext, input: Input): Values {
   return values;
 }
 
-/** Returns where a text belongs that was sent instead of the group `path`. */
+/** If a text was sent in place of a group, says where it belongs. */
 function groupHint(resource: Resource, path: string, value: unknown): string {
   const field = typeof value === "string" ? findMeantField(resource, path) : undefined;
   return field?.startsWith(`${path}.`) ? `; write it as \`{"${field.slice(path.length + 1)}": ...}\`` : "";
@@ -245,12 +244,12 @@ function parseText(
   return value as string;
 }
 
-/** Maximum members of an object that are searched for a record in it, or for the fields of a group. */
+/** How many members of an object we search for a record in it, or for a group's fields. */
 const maxSearched = 10;
-/** Maximum nesting of the objects and lists around a record that are recognized as such: enough for the edges and nodes of GraphQL. */
+/** How deep we look for a record inside other objects and lists: enough for the edges and nodes of GraphQL. */
 const maxWrappers = 5;
 
-/** Returns a suggestion for an unknown field: another name, another group, or the record without the objects around it. */
+/** Suggests what to do about an unknown field: use another name, put it in another group, or unwrap the record. */
 function fieldHint(name: string, input: Input, { resource, fields, parentPath }: ParsingContext): string {
   if (name === "_method") return `; ${methodAdvice}`;
   const value = input[name];
@@ -264,21 +263,21 @@ function fieldHint(name: string, input: Input, { resource, fields, parentPath }:
     return `; write it as \`"${group}": {"${rest.join(".")}": ...}\``;
   }
   const group = parentPath.slice(0, -1);
-  // A name that only resembles a field isn't that field if it was sent too.
+  // If the field it resembles was sent too, it's probably not that one.
   const isSent = meant !== undefined && Object.hasOwn(input, meant) && normalizeName(meant) !== normalizeName(name);
   if (isSent) return "";
   const hint = formatHint(meant, group && `\`${group}\` has ${Object.keys(fields).join(", ")}`, name);
   return hint && `; ${hint}`;
 }
 
-/** The path to a record in objects around it. */
+/** The path to a record inside other objects. */
 interface Wrapped {
   readonly path: readonly string[];
   /** Whether the last object holds a list of records. */
   readonly isList: boolean;
 }
 
-/** Returns the dotted path of the list of records in an object that wraps it; undefined if the object is a record, or has no such list. */
+/** Returns the dotted path to the list of records that `input` wraps; undefined if it's a record itself, or there's no such list. */
 export function findListOfRecords({ fields }: Resource, input: unknown): string | undefined {
   const wrapped = isJsonObject(input) && !hasField(fields, input) ? findWrapped(fields, input) : undefined;
   return wrapped?.isList ? wrapped.path.join(".").slice(0, 200) : undefined;
@@ -288,7 +287,7 @@ function hasField(fields: Fields, input: Input): boolean {
   return Object.keys(fields).some((name) => Object.hasOwn(input, name));
 }
 
-/** Finds the values of `fields` in a value that wraps them. Looks at a few members only. */
+/** Finds the object with these fields inside a value. Only looks at a few members. */
 function findWrapped(fields: Fields, value: unknown, depth = 1): Wrapped | undefined {
   if (Array.isArray(value)) {
     const inItem = findWrapped(fields, value[0], depth + 1);
@@ -304,7 +303,7 @@ function findWrapped(fields: Fields, value: unknown, depth = 1): Wrapped | undef
   return undefined;
 }
 
-/** Whether a value is an object with a member that is called like a field, in any notation. */
+/** Whether a member is named like a field, in any notation. */
 function isSomeOf(fields: Fields, value: unknown): boolean {
   if (!isJsonObject(value)) return false;
   const names = new Set(Object.keys(value).slice(0, maxSearched).map(normalizeName));
@@ -334,10 +333,10 @@ function otherInputHint(resource: Resource, input: unknown): string {
   return `, not an array${alone}; to send several, use a batch request: POST ${basePath}batch.json`;
 }
 
-/** Maximum operations of a JSON Patch that are converted, and characters of the fields that a message shows. */
+/** How much of a JSON Patch we convert, in operations, and show, in characters. */
 const [maxPatchOperations, maxShownPatch] = [10, 200];
 
-/** Returns the fields that a JSON Patch (RFC 6902) sets, for a message; empty if it does more than that. Returns undefined for any other list. */
+/** Returns the fields that a JSON Patch (RFC 6902) sets, for a message; empty if it does anything else, undefined if it isn't one. */
 function fieldsOfPatch({ textFields }: Resource, list: readonly unknown[]): string | undefined {
   const isOperation = (one: unknown) => isJsonObject(one) && typeof one.op === "string" && typeof one.path === "string";
   if (!list.slice(0, maxPatchOperations).every(isOperation) || list.length === 0) return undefined;

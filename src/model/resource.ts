@@ -1,27 +1,25 @@
 import { type CanonicalPatterns, createCanonicalPatterns } from "./canonical-json.ts";
 import type { Field, Fields, TextField } from "./field.ts";
 
-/** The path before the name of a resource, and of the feed. */
+/** The path that resources and the feed are below. */
 export const basePath = "/restapi/";
 
 export interface Declaration {
-  /** The name in the database, the journal and the documentation: `order-status`. The reporting view has the same name with underscores: `order_status`. */
+  /** Name in the database, journal and documentation: `order-status`. The reporting view is the same with underscores: `order_status`. */
   readonly name: string;
-  /** The path below `/restapi/`, and the name on the command line: `orderstatuses`. Letters only, because a webhook lists paths separated by spaces. */
+  /** Path below `/restapi/`, and the name on the command line: `orderstatuses`. Only letters, because webhooks list paths separated by spaces. */
   readonly path: string;
-  /** The name of a record's XML element: `OrderStatus`. */
+  /** Name of a record's XML element: `OrderStatus`. */
   readonly element: string;
-  /** One record and several records in a sentence: `order status`, `order statuses`. */
+  /** For use in sentences: `order status`, `order statuses`. */
   readonly singular: string;
   readonly plural: string;
   readonly description: string;
-  /** `written`: all five operations. `read`: list and look up. `system`: the records belong to the system site, and it has no endpoint. */
+  /** `written`: all five operations. `read`: list and look-up. `system`: no endpoint; the records belong to the system site. */
   readonly access: "written" | "read" | "system";
-  /** With endpoints, a resource has the text field `Name`: the console sorts its list by it. */
   readonly fields: Fields;
 }
 
-/** A text field and its path. */
 export interface TextFieldPath {
   /** Dotted: `Address.Town`. */
   readonly path: string;
@@ -30,16 +28,16 @@ export interface TextFieldPath {
 }
 
 export interface Resource extends Declaration {
-  /** All text fields in the order of the declaration, including those of groups. */
+  /** All text fields in declaration order, including those in groups. */
   readonly textFields: readonly TextFieldPath[];
   readonly shape: Shape;
   readonly canonicalPatterns: CanonicalPatterns;
 }
 
-/** A resource with endpoints has a `Name`: the console shows and sorts its records by it. */
+/** A resource with endpoints needs a `Name`, because the console shows and sorts its records by it. */
 type NamedIfPublic = { readonly access: "system" } | { readonly fields: { readonly Name: TextField } };
 
-/** Derives a resource from its declaration. @throws Error if the declaration has an unsuitable name or path, or a field `ID` */
+/** @throws Error if the declaration has an unsuitable name or path, or a field `ID` */
 export function defineResource(declaration: Declaration & NamedIfPublic): Resource {
   const { name, path, element, fields } = declaration;
   if (!/^[a-z]+(?:-[a-z]+)*$/.test(name)) throw new Error(`${name}: a name has lower-case letters and single hyphens`);
@@ -53,27 +51,25 @@ export function defineResource(declaration: Declaration & NamedIfPublic): Resour
   return { ...declaration, textFields, shape: shapeOf(element, fields), canonicalPatterns };
 }
 
-/** Returns the resources that have endpoints for clients. */
+/** Returns the resources that clients have endpoints for. */
 export function publicResources(resources: readonly Resource[]): readonly Resource[] {
   return resources.filter((resource) => resource.access !== "system");
 }
 
-/** Returns the resources whose records clients can write. */
 export function writtenResources(resources: readonly Resource[]): readonly Resource[] {
   return resources.filter(({ access }) => access === "written");
 }
 
-/** Returns the names of resources as a part of a sentence: `brands, order statuses and locations`. */
+/** Returns the plurals as part of a sentence: `brands, order statuses and locations`. */
 export function formatResourceList(resources: readonly Resource[]): string {
   return new Intl.ListFormat("en-GB").format(resources.map(({ plural }) => plural));
 }
 
-/** Returns the text field with this dotted path; undefined if the resource does not have it. */
 export function findTextField(resource: Resource, path: string): TextFieldPath | undefined {
   return resource.textFields.find((textField) => textField.path === path);
 }
 
-/** Returns the dotted paths that clients can name: ID, the field groups and the text fields. */
+/** Returns the dotted paths that clients can use: ID, groups and text fields. */
 export function fieldPaths(resource: Resource): string[] {
   const groups = resource.textFields.flatMap(({ keys }) =>
     keys.slice(1).map((_, depth) => keys.slice(0, depth + 1).join(".")),
@@ -88,20 +84,17 @@ function listTextFields(fields: Fields, above: readonly string[]): TextFieldPath
   });
 }
 
-// The members of the stored records of a resource. Records that another program version stored are recognized by their shape.
-
-/** The members of a record: their names, order and nesting. */
+/** The members of stored records: their names, order and nesting. Tells records stored by another version of the program apart. */
 export interface Shape {
-  /** Matches the JSON of a record that has exactly these members, in this order, each a text or an object as declared. */
+  /** Matches the JSON of a record with exactly these members, in this order, each a text or an object as declared. */
   readonly pattern: RegExp;
-  /** Eight hexadecimal digits that identify the shape. They are the same in every format and program version. */
+  /** Eight hexadecimal digits, the same in every format and every version of the program. */
   readonly digest: string;
 }
 
 /** A string in JSON (RFC 8259 section 7). */
 const string = String.raw`"[^"\\]*(?:\\.[^"\\]*)*"`;
 
-/** Returns the shape of records with these fields and the XML element `element`. */
 function shapeOf(element: string, fields: Fields): Shape {
   const empty = JSON.stringify(valuesIn(fields, {})).slice(1);
   const source = empty.split('""').map(RegExp.escape).join(string);
@@ -111,7 +104,7 @@ function shapeOf(element: string, fields: Fields): Shape {
   };
 }
 
-/** Returns the values of `fields` in `stored`, in the order of the declaration. A value that is missing or not a string becomes `""`. */
+/** Returns the values of `fields` in declaration order. A value that's missing or not a string becomes `""`. */
 export function valuesIn(fields: Fields, stored: unknown): object {
   const given = (typeof stored === "object" && stored !== null ? stored : {}) as Record<string, unknown>;
   const values: Record<string, unknown> = {};

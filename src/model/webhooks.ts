@@ -1,52 +1,51 @@
-// The port to the stored state of webhooks: how far each has delivered, its secrets and its latest delivery attempts. This state is not part of a
-// journal, and does not change the revision of a site. The records of webhooks (URL, site, resources) are in the system site.
+// The stored state of webhooks: how far each has delivered, its secrets and its latest attempts. None of this is journaled or changes a site's
+// revision. The webhooks' records (URL, site, resources) are in the system site.
 
 import { randomBytes } from "node:crypto";
 
-/** Identifies a webhook: the site whose changes it delivers, and the ID of its record in the system site, which is unique in the database. */
+/** Identifies a webhook by its site and the ID of its record in the system site, which is unique in the database. */
 export interface WebhookRef {
   readonly site: number;
   readonly webhook: number;
 }
 
-/** The state of delivery of a webhook. All times are in milliseconds since 1970. */
+/** How far a webhook's delivery has come. All times are in milliseconds since 1970. */
 export interface WebhookState extends WebhookRef {
-  /** The ID of the database in which the webhook may deliver. In any other database, such as a copy, it is paused until an operator resumes it. */
+  /** ID of the database from which it may deliver. In any other, such as a copy, it's paused until an operator resumes it. */
   readonly home: string;
-  /** Cursor in the feed. All changes before it were delivered. */
+  /** Position in the feed. Everything before it was delivered. */
   readonly cursor: string;
-  /** The epoch of the cursor. */
+  /** The cursor's epoch. */
   readonly epoch: string;
-  /** The first and last revision of the page that is being delivered; both are 0 if no page is being delivered. */
+  /** First and last revision of the page being delivered; both 0 if there's none. */
   readonly first: number;
   readonly last: number;
-  /** The number of times that the webhook was rewound. */
+  /** How many times the webhook was rewound. */
   readonly rewinds: number;
   /** Failed attempts since the last success. */
   readonly failures: number;
-  /** The time of the first of these failed attempts; null after a success. */
+  /** Time of the first of these failures; null after a success. */
   readonly failingSince: number | null;
-  /** The earliest time of the next attempt; 0 if it need not wait. */
+  /** Earliest time for the next attempt; 0 if there's no need to wait. */
   readonly nextAt: number;
   /** The process that has the lease, or had the last one. */
   readonly holder: string | null;
-  /** The time at which the lease ends, on the clock of the database. */
+  /** When the lease ends, by the database's clock. */
   readonly leaseUntil: number;
-  /** The number of times that an operator resumed the webhook, or changed its URL. */
+  /** How many times an operator resumed the webhook or changed its URL. */
   readonly resumes: number;
-  /** The cursor after the last event that was delivered; null before the first event. */
+  /** The cursor after the last event delivered; null before the first. */
   readonly since: string | null;
-  /** When the server found that changes after the cursor are gone: `storefront.gone` must be delivered before anything else. Otherwise null. */
+  /** When we found that changes after the cursor are gone, so `storefront.gone` must be delivered before anything else. Otherwise null. */
   readonly goneAt: number | null;
 }
 
-/** The values of a state to change. All other values stay. */
+/** The values to change. */
 export type WebhookStateUpdate = Partial<Omit<WebhookState, keyof WebhookRef>>;
 
-/** The values of a state without failed attempts since the last success. */
 export const noFailures = { failures: 0, failingSince: null, nextAt: 0 } as const satisfies WebhookStateUpdate;
 
-/** The values of a state with nothing in progress: no page is being delivered, no change is missing, and no attempt has failed. */
+/** No page being delivered, no changes missing, no failed attempts. */
 export const nothingInProgress = {
   first: 0,
   last: 0,
@@ -54,9 +53,9 @@ export const nothingInProgress = {
   ...noFailures,
 } as const satisfies WebhookStateUpdate;
 
-/** The values that a state must still have when it is changed. */
+/** Values that the state must still have for a change to go through. */
 export interface WebhookExpectation {
-  /** If given, this holder must have the lease, and the lease must not have ended on the clock of the database. */
+  /** If given, this process must have the lease, and it must not have ended by the database's clock. */
   readonly holder?: string;
   readonly cursor: string;
   readonly rewinds: number;
@@ -68,37 +67,36 @@ export interface WebhookSecret {
   readonly secret: string;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
-  /** The time until which deliveries are also signed with an older secret, in milliseconds since 1970; null for the present secret. */
+  /** When deliveries stop being signed with this older secret, in milliseconds since 1970; null for the current one. */
   readonly until: number | null;
 }
 
 export interface DeliveryAttempt {
-  /** The time at which the attempt started, in milliseconds since 1970. */
+  /** Start of the attempt, in milliseconds since 1970. */
   readonly at: number;
-  /** The status of the response; null if there was none. */
+  /** Status of the response; null if there was none. */
   readonly status: number | null;
   readonly milliseconds: number;
-  /** The reason of a failure, in one line; null after a success. */
+  /** Why it failed, in one line; null after a success. */
   readonly fault: string | null;
 }
 
-/** An attempt that is kept. The attempts of a webhook are numbered from 1. */
+/** A stored attempt. Each webhook's attempts are numbered from 1. */
 export interface KeptAttempt extends DeliveryAttempt {
   readonly number: number;
 }
 
 /** A request to a receiver, or its response, without secrets. */
 export interface ExchangedMessage {
-  /** Names and values, in order; at most 8 KiB. */
+  /** In order, at most 8 KiB. */
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** The first 8 KiB of the body; if it is not text, its first 512 bytes as hexadecimal digits. */
+  /** The first 8 KiB of the body or, if it isn't text, the first 512 bytes in hexadecimal. */
   readonly body: string;
   readonly isText: boolean;
-  /** The length of the whole body in bytes, of a response as far as it was read. */
+  /** Length of the whole body; for a response, of what was read. */
   readonly bytes: number;
 }
 
-/** The request of an attempt, and its response. */
 export interface DeliveryExchange {
   readonly url: string;
   readonly request: ExchangedMessage;
@@ -106,69 +104,68 @@ export interface DeliveryExchange {
   readonly response: ExchangedMessage | null;
 }
 
-/** Maximum attempts that are kept for each webhook, and maximum attempts of which the exchange is kept. */
+/** How many attempts are kept per webhook, and for how many of them the exchange. */
 export const maxWebhookAttempts = 100;
 export const maxWebhookExchanges = 20;
-/** Maximum bytes that an exchange has of the header fields, and of the body, of each message. */
+/** Maximum bytes kept of each message's header fields, and of its body. */
 export const maxExchangedBytes = 8192;
 
 /** Part of `Engine`, with the same errors. */
 export interface WebhookStore {
-  /** Reads the states of all webhooks, or of `keys`, in the order of site and ID. After its record was deleted, a webhook may still have a state. */
+  /** Reads the states of `keys` or of all webhooks, ordered by site and ID. A webhook whose record was deleted may still have one. */
   readWebhookStates(keys?: readonly WebhookRef[]): Promise<readonly WebhookState[]>;
 
   /**
-   * Acquires or renews the lease of a webhook. The lease lasts `milliseconds`, on the clock of the database. The caller does not know when the lease
-   * started, and so must count from a time before the call.
-   * @returns the state with the lease; undefined if another process has the lease, or if the webhook has no state
+   * Acquires or renews the lease of a webhook, for `milliseconds` by the database's clock. You can't tell when it started, so count from before the
+   * call.
+   * @returns the state with the lease; undefined if another process has it or the webhook has no state
    */
   acquireWebhookLease(key: WebhookRef, holder: string, milliseconds: number): Promise<WebhookState | undefined>;
 
-  /** Changes a state atomically, if it still has the values in `expected`. @returns whether it was changed */
+  /** Atomically changes a state if it still has the `expected` values. @returns whether it did */
   compareAndSetWebhook(key: WebhookRef, expected: WebhookExpectation, update: WebhookStateUpdate): Promise<boolean>;
 
-  /** Saves the state and secrets of a webhook. Replaces its earlier state and secrets, and deletes its attempts. */
+  /** Saves a webhook's state and secrets in place of earlier ones, and deletes its attempts. */
   saveWebhook(state: WebhookState, secrets: readonly WebhookSecret[]): Promise<void>;
 
   /**
-   * Makes `secret` the present secret of a webhook that has a state. The previous secret stays valid until `until`; older secrets are deleted, so
-   * that there are at most two. Times are in milliseconds since 1970. @returns whether there is a state
+   * Makes `secret` the current secret of a webhook that has a state. The previous one stays valid until `until`, and older ones are deleted, so there
+   * are never more than two. Times are in milliseconds since 1970. @returns whether there is a state
    */
   rotateWebhookSecret(key: WebhookRef, secret: string, now: number, until: number): Promise<boolean>;
 
-  /** Deletes the state, the secrets and the attempts of a webhook. */
+  /** Deletes the state, secrets and attempts of a webhook. */
   deleteWebhook(key: WebhookRef): Promise<void>;
 
-  /** Reads the secrets of a webhook, the present secret first. The older secret may have ended. */
+  /** Returns the current secret first. The older one may no longer be valid. */
   readWebhookSecrets(key: WebhookRef): Promise<readonly WebhookSecret[]>;
 
-  /** Stores an attempt of a webhook that has a state, and deletes all but the last 100, and all but the last 20 exchanges. */
+  /** Stores an attempt if the webhook has a state. Keeps the last 100 attempts and 20 exchanges. */
   addWebhookAttempt(key: WebhookRef, attempt: DeliveryAttempt, exchange?: DeliveryExchange): Promise<void>;
 
-  /** Reads the attempts that are kept, the latest first. @param limit maximum number of attempts; by default, all */
+  /** Returns the stored attempts, latest first. @param limit default: all of them */
   readWebhookAttempts(key: WebhookRef, limit?: number): Promise<readonly KeptAttempt[]>;
 
   /**
-   * Reads the last attempts of each webhook of a site, the latest first, by the ID of the webhook. A webhook without attempts is missing.
-   * @param site ID
-   * @param limit maximum number of attempts of a webhook
+   * Returns the last attempts of each of a site's webhooks, latest first, by webhook ID. Webhooks without attempts are missing.
+   * @param limit maximum number of attempts per webhook
    */
   readLatestAttempts(site: number, limit: number): Promise<ReadonlyMap<number, readonly KeptAttempt[]>>;
 
-  /** Reads the exchange of an attempt; undefined if it is not kept. */
+  /** Returns the exchange of an attempt; undefined if it isn't kept. */
   readWebhookExchange(key: WebhookRef, number: number): Promise<DeliveryExchange | undefined>;
 }
 
-/** The prefix of a secret (Standard Webhooks 1.0). */
+/** As in Standard Webhooks 1.0. */
 export const secretPrefix = "whsec_";
 const secretBytes = 32;
 
-/** Creates a secret in the form of Standard Webhooks 1.0: `whsec_` and 32 random bytes in base64. */
+/** Creates a secret as in Standard Webhooks 1.0: `whsec_` and 32 random bytes in base64. */
 export function createWebhookSecret(): string {
   return secretPrefix + randomBytes(secretBytes).toString("base64");
 }
 
-/** Whether `text` is a secret in exactly the form of `createWebhookSecret`. */
+/** Whether `text` could have come from `createWebhookSecret`. */
 export function isWebhookSecret(text: string): boolean {
   const bytes = Buffer.from(text.slice(secretPrefix.length), "base64");
   return bytes.length === secretBytes && text === secretPrefix + bytes.toString("base64");

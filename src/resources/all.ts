@@ -7,5 +7,5 @@ import { orderStatus } from "./order-status.ts";
 import { site } from "./site.ts";
 import { webhook } from "./webhook.ts";
 
-/** All resources of the program. To add a resource, add a file to this folder and a line here. */
+/** All resources. To add one, add a file to this folder and a line here. */
 export const allResources: readonly Resource[] = [brand, orderStatus, location, site, key, webhook, operator];

@@ -1,4 +1,4 @@
-// Groups of fields that several resources share (interface 2.4 and 2.5).
+// Field groups shared by several resources (interface 2.4 and 2.5).
 
 import { fault } from "../model/errors.ts";
 import { group, matching, text } from "../model/field.ts";

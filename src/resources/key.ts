@@ -3,7 +3,7 @@ import { choice, instant, matching, text } from "../model/field.ts";
 import { defineResource } from "../model/resource.ts";
 import { keyResourceName } from "../model/system-site.ts";
 
-/** API keys, a system resource. Only the digest of a key is stored. */
+/** API keys, a system resource. Only a digest of the key is stored. */
 export const key = defineResource({
   name: keyResourceName,
   path: "keys",

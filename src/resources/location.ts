@@ -3,7 +3,7 @@ import { matching, text } from "../model/field.ts";
 import { defineResource } from "../model/resource.ts";
 import { address, telephone } from "./contact.ts";
 
-/** Store locations. The operator maintains them; clients read them (interface 2.3). */
+/** Store locations, which the operator maintains and clients read (interface 2.3). */
 export const location = defineResource({
   name: "location",
   path: "locations",

@@ -2,7 +2,7 @@ import { instant, matching } from "../model/field.ts";
 import { defineResource } from "../model/resource.ts";
 import { operatorResourceName } from "../model/system-site.ts";
 
-/** The people who can use the console, a system resource. Their links and sessions are not part of the record (`CredentialStore`). */
+/** The people who can use the console, a system resource. Their sign-in links and sessions aren't part of the record (`CredentialStore`). */
 export const operator = defineResource({
   name: operatorResourceName,
   path: "operators",

@@ -2,14 +2,13 @@ import { choice, instant, matching } from "../model/field.ts";
 import { defineResource } from "../model/resource.ts";
 import { siteResourceName } from "../model/system-site.ts";
 
-/** The characters of the normal form; `parseHostname` checks the rest. */
+/** Characters that occur in the normal form; `parseHostname` checks the rest. */
 const hostname = "(?:[a-z0-9._-]+|\\[[0-9a-f:]+\\])";
 const hostnames = `^(?:${hostname}(?: ${hostname})*)?$`;
 
-/** Maximum characters of the name of a site. */
 export const maxSiteNameLength = 64;
 
-/** The sites of the server, a system resource: the records belong to the system site (ID 0). The ID of a record is the ID of its site. */
+/** The server's sites, a system resource: the records belong to the system site (ID 0), and a record's ID is its site's ID. */
 export const site = defineResource({
   name: siteResourceName,
   path: "sites",

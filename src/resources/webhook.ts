@@ -2,7 +2,7 @@ import { instant, matching, text } from "../model/field.ts";
 import { defineResource } from "../model/resource.ts";
 import { webhookResourceName } from "../model/system-site.ts";
 
-/** Webhooks, a system resource. The state of delivery, the secrets and the attempts are not part of the record (model/webhooks.ts). */
+/** Webhooks, a system resource. Their delivery state, secrets and attempts aren't part of the record (model/webhooks.ts). */
 export const webhook = defineResource({
   name: webhookResourceName,
   path: "webhooks",
