@@ -1,41 +1,39 @@
-// Estimates the memory of the snapshots, and selects which to evict when they exceed the budget.
+// Estimates the memory used by snapshots, and picks which to evict when they're over budget.
 
 import { systemSite } from "../../model/system-site.ts";
 import type { Snapshot } from "../memory/snapshot.ts";
 
-/** Minimum milliseconds between two measurements that `touch` starts. */
+/** Minimum milliseconds between measurements started by `touch`. */
 export const measureIntervalMs = 100;
-/** A snapshot that was not used for this time, in milliseconds, is idle: it may be evicted for a site that is read again and again. */
+/** A snapshot unused for this long may be evicted for a site that's read again and again. */
 const idleAfterMs = 10_000;
-/** Maximum share of the budget that the snapshots take after an eviction, so that evictions are rare. */
+/** How full the budget is after an eviction. Leaving some room makes evictions rare. */
 const targetShare = 0.9;
 
 const none: readonly Snapshot[] = [];
 
 export interface CacheUsage {
-  /** Number of cached sites. */
   readonly sites: number;
-  /** Their estimated memory, in bytes. */
+  /** Estimated memory in bytes. */
   readonly bytes: number;
-  /** Number of loads so far, and of evictions to stay in the budget. */
+  /** Loads so far, and evictions due to the budget. */
   readonly loads: number;
   readonly evictions: number;
 }
 
 interface Measurement {
-  /** Estimated memory. */
   readonly bytes: number;
-  /** The time of the first measurement after the last use of the snapshot: milliseconds of `performance.now()`. */
+  /** When it was first measured after its last use, by `performance.now()`. */
   readonly usedAt: number;
 }
 
 export class MemoryBudget {
   readonly #budget: number;
-  /** The last measurement of each snapshot, the least recently used first. */
+  /** The last measurement of each snapshot, least recently used first. */
   readonly #measurements = new Map<Snapshot, Measurement>();
-  /** Snapshots that were used since the last measurement. They may have grown: changes add records, and requests add derived data. */
+  /** Used since the last measurement. They may have grown, by new records or by data derived for requests. */
   #usedSnapshots = new Set<Snapshot>();
-  /** Whether the next use measures. A timer sets it, because reading the clock at each use would take longer than all the rest. */
+  /** Whether the next use measures. Set by a timer, because reading the clock would take longer than everything else here. */
   #isMeasurementDue = true;
   #bytes = 0;
 
@@ -44,15 +42,15 @@ export class MemoryBudget {
     this.#budget = budget;
   }
 
-  /** Measures, and returns the estimated memory of all snapshots in bytes. */
+  /** Measures the snapshots that were used, and returns the total in bytes. */
   get usedBytes(): number {
     this.#measure();
     return this.#bytes;
   }
 
   /**
-   * Marks `snapshot` as used now. Returns the snapshots to evict. They do not include `snapshot` itself or the snapshot of the system site. If
-   * `snapshot` is the snapshot of the system site, they include only idle snapshots.
+   * Marks `snapshot` as just used. Returns the snapshots to evict, which never include it or the system site. If it's the system site itself, they
+   * only include idle ones.
    */
   touch(snapshot: Snapshot): readonly Snapshot[] {
     const isNew = !this.#measurements.has(snapshot);
@@ -63,7 +61,7 @@ export class MemoryBudget {
     return this.#bytes > this.#budget ? this.#selectEvictions(snapshot) : none;
   }
 
-  /** Whether the budget has room for `bytes`, in addition to the snapshot of the system site and the snapshots that are not idle. */
+  /** Whether there's room for `bytes` beside the system site and the snapshots in use. */
   hasRoomFor(bytes: number): boolean {
     this.#measure();
     const recent = performance.now() - idleAfterMs;
@@ -85,7 +83,6 @@ export class MemoryBudget {
     setTimeout(() => (this.#isMeasurementDue = true), measureIntervalMs).unref();
   }
 
-  /** Measures the snapshots that were used, in the order of use. */
   #measure(): void {
     const usedAt = performance.now();
     for (const snapshot of this.#usedSnapshots) {
@@ -100,8 +97,7 @@ export class MemoryBudget {
 
   #selectEvictions(spared: Snapshot): readonly Snapshot[] {
     const evicted: Snapshot[] = [];
-    // Every process reads the system site every few seconds. That read must not evict a site that is in use, even if the site alone exceeds the
-    // budget.
+    // Every process reads the system site every few seconds. That mustn't evict a site in use, even one that exceeds the budget on its own.
     const usedBefore = spared.siteId === systemSite ? performance.now() - idleAfterMs : Number.POSITIVE_INFINITY;
     let remainingBytes = this.#bytes;
     for (const [snapshot, { bytes, usedAt }] of this.#measurements) {

@@ -1,22 +1,21 @@
-// Gives each request a view of its site that is up to date: it has at least the head that the database had when the request arrived.
+// Gives each request an up-to-date view of its site: one with at least the head that the database had when the request arrived.
 //
-// A view is the site's snapshot, if it is cached, or an `UncachedSite`, which reads single records from the database. The first lane returns a
-// snapshot that is in memory and up to date, without a promise: `checkSystemSiteUpToDate`, then `findUpToDate`. Nothing changes until the caller
-// awaits something. The second lane reads heads, and catches up to them: `catchUpSystemSite`, then `getUpToDate`. Other requests run in between.
+// A view is the site's cached snapshot, or an `UncachedSite`, which reads single records from the database. There are two lanes. The first returns a
+// snapshot that's in memory and up to date without a promise: `checkSystemSiteUpToDate`, then `findUpToDate`. Nothing changes until the caller awaits
+// something. The second reads the heads and catches up: `catchUpSystemSite`, then `getUpToDate`. Other requests run in between.
 //
-// The embedded engine tells cheaply whether anything was committed (`checkUnchanged`). If any process has committed anything, the next request
-// increments the commit generation. A view that was checked in the current generation is up to date, so most requests need no query. For a
-// remote engine, the first lane finds nothing, and the requests that wait share one head query (head-queries.ts).
+// The embedded engine can cheaply tell whether anything was committed (`checkUnchanged`). If so, by whatever process, the next request starts a new
+// commit generation. A view that was checked in the current generation is up to date, so most requests need no query. With a remote engine, the first
+// lane finds nothing, and waiting requests share one query for the heads (head-queries.ts).
 //
-// A database server can lose its last changes in a failover. If another machine became the primary, the timeline in the heads differs, and all
-// snapshots are verified. Without timelines, a revision that is lower than before shows the loss, and the snapshot is evicted.
+// In a failover, a database server can lose its last changes. If another machine became the primary, the timeline in the heads is different, and all
+// snapshots are verified. Without timelines, a revision that's gone down gives it away, and the snapshot is evicted.
 //
 // Invariants:
-// - The system site catches up first. So the keys that authorize a request are never older than the records that it reads, if the caller checks
-//   the key and then uses the view synchronously.
-// - A view never mixes two epochs. If the epoch changes while a request reads, the read throws `OutdatedError`, and the request repeats it.
-// - A request waits for the load of a site only if it needs the whole site. Such a request is a list without `limit`, a list with `sort` or
-//   `filter`, or a page with a large offset.
+// - The system site catches up first. So if the caller checks the key and then uses the view synchronously, the keys are never older than the records
+//   they give access to.
+// - A view never mixes two epochs. If the epoch changes while a request reads, the read throws `OutdatedError` and the request starts over.
+// - A request only waits for a site to load if it needs the whole site: for a list without `limit`, with `sort` or `filter`, or with a large offset.
 
 import { FairQueue } from "../../lib/fair-queue.ts";
 import type { RecordChange } from "../../model/change.ts";
@@ -32,13 +31,12 @@ import { type CacheEvents, SnapshotCache, type SystemSiteSubscriber } from "./sn
 import type { SnapshotDifference } from "./snapshot-differences.ts";
 import { SiteLoadPolicy, type UncachedRead, UncachedSite, type UncachedSiteOptions } from "./uncached-site.ts";
 
-/** Maximum head queries per call. While a site is being restored, the epoch in its head and the epoch of its rows can differ. Then the heads are read again. */
+/** Per call. While a site is being restored, the epochs of its head and its rows can differ, and we read the heads again. */
 const maxHeadQueries = 3;
 
-/** Maximum number of uncached sites in `#checkedUncachedSites`. */
 const maxCheckedUncachedSites = 1000;
 
-/** An up-to-date view of a site: its snapshot if it is cached, otherwise an `UncachedSite`. */
+/** A site's snapshot if it's cached, otherwise an `UncachedSite`. Up to date either way. */
 export type SiteView = Snapshot | UncachedSite;
 
 const noEvents: CacheEvents = { onLost: () => {}, onDifferences: () => {} };
@@ -46,15 +44,15 @@ const noEvents: CacheEvents = { onLost: () => {}, onDifferences: () => {} };
 export class SiteViews {
   readonly #engine: Engine;
   readonly #snapshots: SnapshotCache;
-  /** Defined only for an engine without `checkUnchanged`. */
+  /** Only for an engine without `checkUnchanged`. */
   readonly #sharedHeads: HeadQueries | undefined;
   readonly #loadPolicy = new SiteLoadPolicy();
   readonly #uncachedSiteOptions: UncachedSiteOptions;
-  /** The timeline of the heads that were read last. */
+  /** As of the last read of heads. */
   #timeline: number | undefined;
-  /** Number of times that a request found new commits. `Snapshot.checkedGeneration` is its value when the snapshot was last found up to date. */
+  /** How many times a request found new commits. `Snapshot.checkedGeneration` is what it was when the snapshot was last found up to date. */
   #commitGeneration = 0;
-  /** Uncached sites that were found up to date in the current commit generation, by ID. */
+  /** Uncached sites found up to date in the current commit generation, by ID. */
   readonly #checkedUncachedSites = new Map<number, UncachedSite>();
 
   /** @param budget maximum memory of all snapshots together, in bytes */
@@ -77,8 +75,8 @@ export class SiteViews {
   }
 
   /**
-   * Asks the engine whether anything was committed since the last call; if so, begins a new commit generation, in which no view is checked yet.
-   * Returns whether the snapshot of the system site is cached and up to date.
+   * Asks the engine whether anything was committed since the last call. If so, starts a new commit generation, in which no view is checked yet.
+   * @returns whether the system site is cached and up to date
    * @throws ProblemError `unavailable` if the database file was replaced
    */
   checkSystemSiteUpToDate(): boolean {
@@ -91,8 +89,8 @@ export class SiteViews {
   }
 
   /**
-   * Returns the snapshot of `site` if it is cached and, like the system site, up to date. Call `checkSystemSiteUpToDate` immediately before, without an
-   * `await` in between, because this method does not ask the engine. Until the caller awaits something, neither snapshot changes.
+   * Returns the snapshot of `site` if both it and the system site are cached and up to date. Doesn't ask the engine, so call
+   * `checkSystemSiteUpToDate` right before, without an `await` in between. Neither snapshot changes until the caller awaits something.
    */
   findUpToDate(site: number): Snapshot | undefined {
     const view = this.#isSystemSiteChecked ? this.#findChecked(site) : undefined;
@@ -100,9 +98,9 @@ export class SiteViews {
   }
 
   /**
-   * Catches the system site up to the head that it has at this moment. Reads the head of `provisionalSite` with the same query, so that
-   * `getUpToDate` needs no other query if the request is for that site.
-   * @throws ProblemError `unavailable` if the database does not respond, or is restored again and again
+   * Catches up with the current head of the system site. Reads the head of `provisionalSite` along with it, which saves `getUpToDate` a query if
+   * that's the site the request is for.
+   * @throws ProblemError `unavailable` if the database doesn't respond, or keeps being restored
    */
   async catchUpSystemSite(provisionalSite: number): Promise<HeadQueryResult> {
     const sites = provisionalSite === systemSite ? [systemSite] : [systemSite, provisionalSite];
@@ -119,9 +117,9 @@ export class SiteViews {
   }
 
   /**
-   * Returns a view of `site` that is up to date. The snapshot of the system site is then cached and up to date, too.
-   * @param known a result of `catchUpSystemSite`: if it has the head of `site`, the view is up to date as of that result, otherwise as of this call
-   * @throws ProblemError `unavailable` if the database does not respond, or is restored again and again
+   * Returns an up-to-date view of `site`. The system site is then cached and up to date too.
+   * @param known a result of `catchUpSystemSite`. If it has the head of `site`, the view is up to date as of then, otherwise as of this call
+   * @throws ProblemError `unavailable` if the database doesn't respond, or keeps being restored
    */
   async getUpToDate(site: number, known?: HeadQueryResult): Promise<SiteView> {
     let heads = known?.heads.has(site) ? known : undefined;
@@ -131,7 +129,7 @@ export class SiteViews {
     }
     for (let attempt = 1; attempt <= maxHeadQueries; attempt++) {
       heads ??= await this.catchUpSystemSite(site);
-      // The system site (keys) has caught up before the site (records). Otherwise another request could be authorized by keys that are older than
+      // The system site (keys) has caught up before the site (records). The other way around, another request could be authorized by keys older than
       // the records it reads.
       const view = await this.#shareCatchUp(site, heads);
       const system = this.#snapshots.find(systemSite);
@@ -139,44 +137,43 @@ export class SiteViews {
         this.#markChecked(view, heads);
         return this.#touch(view);
       }
-      // The database was restored since the heads were read. Read them again.
+      // The database was restored in between, so read the heads again.
       heads = undefined;
     }
     throw restoredRepeatedlyError();
   }
 
   /**
-   * Applies a change that this process has just committed to the cached snapshot of its site. If the snapshot has another epoch than the
-   * change, another process has restored the site since: then this does nothing.
-   * @param timeline the timeline on which the change was committed; a snapshot of another timeline is not changed
+   * Applies a change just committed by this process to its site's cached snapshot. Does nothing if the snapshot is from another epoch, because
+   * another process has restored the site.
+   * @param timeline where the change was committed; a snapshot from another timeline isn't changed either
    */
   applyOwnCommit(site: number, change: RecordChange, epoch: string, timeline?: number): void {
     const snapshot = this.#snapshots.find(site);
     if (snapshot?.epoch === epoch && snapshot.timeline === timeline) this.#snapshots.applyEntry(snapshot, change);
   }
 
-  /** Applies the changes of one transaction, as `applyOwnCommit` does. Many changes are applied in the background. */
+  /** The same for the changes of one transaction. If there are many, they're applied in the background. */
   applyOwnCommits(site: number, changes: readonly RecordChange[], epoch: string, timeline?: number): void {
     const snapshot = this.#snapshots.find(site);
     if (snapshot?.epoch === epoch && snapshot.timeline === timeline) this.#snapshots.applyMany(snapshot, changes);
   }
 
-  /** Returns the IDs of the sites in memory. */
   listCachedSites(): number[] {
     return this.#snapshots.listSites();
   }
 
-  /** Returns the snapshot of `site`, which may not be up to date, without marking it as used; undefined if it is not cached. */
+  /** Returns the cached snapshot of `site`, which may be out of date, without marking it as used. */
   findCached(site: number): Snapshot | undefined {
     return this.#snapshots.find(site);
   }
 
-  /** Drops a snapshot that differs from the database, so that the next request loads its site. */
+  /** Drops a snapshot that differs from the database, so that the next request loads the site. */
   drop(snapshot: Snapshot, differences: readonly SnapshotDifference[]): void {
     this.#snapshots.drop(snapshot, differences);
   }
 
-  /** The head of the system site in memory; before the first load, revision 0 with an empty epoch. */
+  /** The system site's head in memory; revision 0 and an empty epoch before the first load. */
   get systemHead(): Head {
     const { revision = 0, epoch = "", timeline } = this.#snapshots.find(systemSite) ?? {};
     return { revision, epoch, timeline };
@@ -190,14 +187,14 @@ export class SiteViews {
     return this.#snapshots.find(systemSite)?.checkedGeneration === this.#commitGeneration;
   }
 
-  /** Returns the view of `site` that was found up to date in the current commit generation; undefined if none was. */
+  /** Returns the view of `site` that was found up to date in the current commit generation, if any. */
   #findChecked(site: number): SiteView | undefined {
     const snapshot = this.#snapshots.find(site);
     if (!snapshot) return this.#checkedUncachedSites.get(site);
     return snapshot.checkedGeneration === this.#commitGeneration ? this.#touch(snapshot) : undefined;
   }
 
-  /** Reads the heads of `sites`. Commits that become known during the read belong to a later commit generation. */
+  /** Commits noticed during the read belong to a later generation. */
   async #readHeads(sites: readonly number[]): Promise<HeadQueryResult> {
     const commitGeneration = this.#commitGeneration;
     const knownRevisions = new Map(sites.map((site) => [site, this.#snapshots.find(site)?.revision ?? 0]));
@@ -211,8 +208,8 @@ export class SiteViews {
   }
 
   /**
-   * If another machine became the primary, verifies all snapshots in the background. A site that lost changes then gets a new epoch, so
-   * other processes do not accept the lost changes either.
+   * If another machine became the primary, verifies all snapshots in the background. A site that lost changes gets a new epoch, so that other
+   * processes won't accept those changes either.
    */
   #setTimeline(timeline: number | undefined): void {
     if (timeline === this.#timeline) return;
@@ -221,24 +218,24 @@ export class SiteViews {
     if (!isFirst) this.#verifyTimelines(timeline).catch(() => {});
   }
 
-  /** Verifies one snapshot after the other, up to the first failure. The snapshots that remain are verified when requests use them. */
+  /** Stops at the first failure. The remaining snapshots are verified when requests use them. */
   async #verifyTimelines(timeline: number | undefined): Promise<void> {
     for (const site of this.#snapshots.listOfOtherTimelines(timeline)) {
       const snapshot = this.#snapshots.find(site);
-      // The system site is left out, because every request verifies it.
+      // Every request verifies the system site anyway.
       if (snapshot && snapshot.timeline !== timeline && site !== systemSite)
         await this.#snapshots.verifyTimeline(snapshot);
     }
   }
 
-  /** Returns a view of `site` that has at least the head in the result. All requests with the same result share one catch-up. */
+  /** Returns a view of `site` at the result's head or later. All requests with the same result share a catch-up. */
   async #shareCatchUp(site: number, { heads, knownRevisions, catchUpsBySite }: HeadQueryResult): Promise<SiteView> {
     const head = heads.get(site) as Head;
     const snapshot = this.#snapshots.find(site);
     if (snapshot?.isAt(head)) return snapshot;
     let catchUp = catchUpsBySite.get(site) as Promise<SiteView> | undefined;
     if (!catchUp) {
-      // The database reports a lower revision than before: it lost its last changes, for example in a failover to a lagging standby.
+      // The revision went down: the database lost its last changes, for example in a failover to a lagging standby.
       const isLower = head.revision < (knownRevisions.get(site) ?? 0);
       if (isLower && snapshot?.timeline === head.timeline) this.#snapshots.evict(site);
       catchUp = this.#getViewAtLeast(site, head);
@@ -256,8 +253,8 @@ export class SiteViews {
   }
 
   /**
-   * Returns a view of `site` at `head` or later, or of another epoch. Loads the system site if it is not cached. While any other site applies
-   * many journal entries, or is reloaded because they were pruned, requests read its records from the database.
+   * Returns a view of `site` at `head` or later, or from another epoch. Loads the system site if it isn't cached. For any other site, requests read
+   * from the database while many journal entries are being applied, or while the site is reloaded because entries were pruned.
    */
   async #getViewAtLeast(site: number, head: Head): Promise<SiteView> {
     if (site === systemSite) return this.#snapshots.getOrLoad(site, head);
@@ -277,8 +274,8 @@ export class SiteViews {
   }
 
   /**
-   * Counts the cost of a read. If the reads of the site have cost as much as a load, and the budget has room for the site in addition to the
-   * sites in use, loads it in the background.
+   * Adds up what reads of a site cost. Once they've cost as much as a load, and there's room beside the sites in use, loads the site in the
+   * background.
    */
   #countUncachedRead(read: UncachedRead): void {
     const { site } = read;
@@ -286,7 +283,7 @@ export class SiteViews {
     if (bytes === undefined || this.#snapshots.isReplacing(site)) return;
     this.#loadPolicy.resetSite(site);
     if (!this.#snapshots.hasRoomFor(bytes)) return;
-    // After a failure, requests continue to read from the database, and their costs are counted from zero.
+    // After a failure, requests keep reading from the database, and the count starts from zero.
     this.#loadAtPresentHead(site).catch(() => {});
   }
 
@@ -305,7 +302,6 @@ function requireEpoch(epoch: string, head: Head): void {
   if (epoch !== head.epoch) throw new OutdatedError("epoch");
 }
 
-/** The error if the epoch changed during each attempt. */
 function restoredRepeatedlyError(): ProblemError {
   const detail = "the site was restored several times while it was read; try again";
   return new ProblemError("unavailable", detail, { retryAfterSeconds: 1 });

@@ -1,19 +1,16 @@
-// The cache of snapshots. It loads a site into memory, and applies new journal entries to the snapshot. If all snapshots together exceed the budget, it
-// evicts the least recently used ones.
+// Keeps sites in memory as snapshots, follows the journal to keep them current, and evicts the least recently used when they exceed the budget.
 //
-// There are two ways to bring a site to a required head. `getOrLoad` waits until the site has reached it: the loop in this method decides the next step,
-// and nothing else does. `tryCatchUp` waits only for few entries: if many are missing, or some were pruned, it starts a replacement in the background.
+// `getOrLoad` waits until a site has reached the required head; its loop alone decides how. `tryCatchUp` only waits for a few entries. For more, or
+// if some were pruned, it starts a replacement in the background.
 //
-// A load reads the whole site from the database. A replacement is a load, or a copy of the cached snapshot that catches up; its result then replaces the
-// cached snapshot. If many entries are missing, a copy catches up. If entries were pruned, the site is loaded. The snapshot of the system site is never
-// copied, because every request waits for it in any case. Entries after the required head are never read, because their transaction may have further
-// entries that are not read yet.
+// A replacement is built on the side: from a copy if many entries are missing, from the database if some were pruned. The system site is never
+// copied, because every request waits for it anyway. Nothing reads past the required head, where a transaction may still be incomplete.
 //
 // Invariants:
-// - At most one replacement per site is in flight. Requests share its result and its failure (single flight).
-// - If a replacement started before the required head was read, its result may be too old. So the request waits for it, and decides again.
-// - The cached snapshot never goes back. Only a newer snapshot, or a snapshot of another epoch, replaces it.
-// - Requests see all entries of a replacement or none. Subscribers are notified of the cached snapshot of the system site only.
+// - Each site has at most one replacement in flight. Requests share its result or its failure.
+// - One that started before the required head was read may be too old. Requests wait for it, then decide again.
+// - The cached snapshot never goes back. Only a newer one, or one from another epoch, takes its place.
+// - Requests see all of a replacement's entries or none. Subscribers only hear about the cached system site.
 
 import { SingleFlight } from "../../lib/concurrency.ts";
 import { yieldBetween, yieldToEventLoop } from "../../lib/yielding.ts";
@@ -30,16 +27,15 @@ import type { Snapshot } from "../memory/snapshot.ts";
 import { type CacheUsage, MemoryBudget } from "./memory-budget.ts";
 import type { OnDifferences, SnapshotDifference } from "./snapshot-differences.ts";
 
-/** A subscriber to the system site: gets its cached snapshot, and the snapshot after each load, and then each change. */
+/** Gets the cached system site, the snapshot after each load, and then each change. */
 export interface SystemSiteSubscriber {
   onSnapshot(system: Snapshot): void;
   onEntry(change: RecordChange): void;
 }
 
-/** Called after the database lost commits of a site that were in memory, and the site got a new epoch for that reason. */
+/** Called after a site got a new epoch because the database lost commits that were in memory. */
 type OnLostCommits = (site: number) => void;
 
-/** The events of a cache that a caller may be told of. */
 export interface CacheEvents {
   readonly onLost: OnLostCommits;
   readonly onDifferences: OnDifferences;
@@ -49,12 +45,11 @@ export class SnapshotCache {
   readonly #engine: Engine;
   readonly #resources: readonly Resource[];
   readonly #snapshots = new Map<number, Snapshot>();
-  /** The replacements in flight, by site. */
   readonly #replacements = new SingleFlight<number, Snapshot>();
   readonly #subscribers: SystemSiteSubscriber[] = [];
   readonly #memory: MemoryBudget;
   readonly #events: CacheEvents;
-  /** Snapshots that were dropped because they differ from the database. Copies of them are not cached either. */
+  /** Dropped because they differ from the database. Copies of them aren't cached either. */
   readonly #dropped = new WeakSet<Snapshot>();
   #loads = 0;
   #evictions = 0;
@@ -67,13 +62,12 @@ export class SnapshotCache {
     this.#memory = new MemoryBudget(budget);
   }
 
-  /** Returns the sites with a snapshot that was not verified on `timeline`: it may have changes that the database lost. */
+  /** Returns the sites whose snapshots haven't been verified on `timeline`, so they may have changes that the database lost. */
   listOfOtherTimelines(timeline: number | undefined): number[] {
     const snapshots = [...this.#snapshots.values()].filter((snapshot) => snapshot.timeline !== timeline);
     return snapshots.map(({ siteId }) => siteId);
   }
 
-  /** Returns the IDs of the sites with a snapshot. */
   listSites(): number[] {
     return [...this.#snapshots.keys()];
   }
@@ -82,12 +76,12 @@ export class SnapshotCache {
     return this.#snapshots.get(site);
   }
 
-  /** Whether a load of the site, or a copy that catches up, is in flight. */
+  /** Whether a replacement of the site is in flight. */
   isReplacing(site: number): boolean {
     return this.#replacements.findRunning(site) !== undefined;
   }
 
-  /** Calls `subscriber` from now on, at once if the system site is cached. */
+  /** Notifies `subscriber` from now on, starting with the system site if it's cached. */
   subscribeToSystemSite(subscriber: SystemSiteSubscriber): void {
     this.#subscribers.push(subscriber);
     const system = this.#snapshots.get(systemSite);
@@ -99,21 +93,21 @@ export class SnapshotCache {
     return { sites, bytes: this.#memory.usedBytes, loads: this.#loads, evictions: this.#evictions };
   }
 
-  /** Whether the budget has room for a site of `bytes`, in addition to the sites in use. */
+  /** Whether there's room for `bytes` beside the sites in use. */
   hasRoomFor(bytes: number): boolean {
     return this.#memory.hasRoomFor(bytes);
   }
 
   /**
-   * Returns the snapshot of `site` at `requiredHead` or later, or of another epoch. Loads the site if it is not cached.
+   * Returns `site` at `requiredHead` or later, or from another epoch. Loads it if it isn't cached.
    *
-   * For example, replacement 7 is in flight at the call, so `startedBefore` is 7. Replacement 7 may have read the site before `requiredHead` was committed.
-   * So the request waits for its end, and decides again. If replacement 8 is in flight then, the request shares its result.
+   * For example, if replacement 7 is running when this is called, it may have read the site before `requiredHead` was committed, so we wait for it
+   * and decide again. If 8 is running by then, we share its result.
    */
   async getOrLoad(site: number, requiredHead: Head): Promise<Snapshot> {
     let head = requiredHead;
-    // The number of replacements, of all sites, that may have started before `head` was read. It can be too high, which is safe: the request then waits
-    // for a replacement whose result it could have used, and decides again.
+    // How many replacements, of any site, may have started before `head` was read. If it's too high, we only wait for a replacement we could have
+    // used.
     let startedBefore = this.#replacements.startedCount;
     for (;;) {
       const cached = this.#snapshots.get(site);
@@ -127,7 +121,8 @@ export class SnapshotCache {
       } else if (running && running.number <= startedBefore) {
         await waitForEnd(running.promise);
       } else if (running) {
-        // Return also another epoch, and throw its failure: if every request loaded again, all would try a database that hangs or is being restored.
+        // Return it even from another epoch, and throw its failure. If every request loaded again, they'd all pile onto a database that hangs or is
+        // being restored.
         const shared = await running.promise;
         if (shared.epoch !== head.epoch) return shared;
       } else {
@@ -138,9 +133,9 @@ export class SnapshotCache {
   }
 
   /**
-   * Verifies a snapshot of another timeline, after a failover: the snapshot stays only if the database has its last change. Otherwise the snapshot is
-   * evicted. If the database has lost the change, the site gets a new epoch, so that versions and cursors of lost changes are not accepted.
-   * @returns the head of the site after that
+   * After a failover, evicts the snapshot unless the database has its last change. If that was lost, the site also gets a new epoch, so that versions
+   * and cursors of lost changes are refused.
+   * @returns the site's head after that
    */
   async verifyTimeline(snapshot: Snapshot): Promise<Head> {
     const { siteId, epoch, revision } = snapshot;
@@ -151,7 +146,7 @@ export class SnapshotCache {
     }
     let headAfter = head;
     if (finding === "lost" && this.#engine.replaceEpoch) {
-      // Replace the epoch before the snapshot is evicted. Otherwise, if this fails, no later request could detect the loss.
+      // Before evicting the snapshot: if this fails, later requests couldn't detect the loss without it.
       headAfter = await this.#engine.replaceEpoch(siteId, epoch);
       this.#events.onLost(siteId);
     }
@@ -160,8 +155,8 @@ export class SnapshotCache {
   }
 
   /**
-   * Returns `snapshot` after applying the entries up to `head`, which has the same epoch. If there are many entries, or some were pruned,
-   * returns undefined: the snapshot is replaced in the background, and no request waits. After a failure, the next request starts again.
+   * Applies the entries up to `head`, which is in the same epoch. If there are many, or some were pruned, returns undefined: a replacement is started
+   * in the background and nobody waits. If that fails, the next request tries again.
    */
   async tryCatchUp(snapshot: Snapshot, head: Head): Promise<Snapshot | undefined> {
     const { siteId } = snapshot;
@@ -173,21 +168,21 @@ export class SnapshotCache {
   }
 
   /**
-   * Applies a change to `snapshot`. Returns false if changes before it are missing. If the change does not fit the records in memory, drops the
-   * snapshot and returns false too, so that the site is loaded.
+   * Applies a change. Returns false if earlier ones are missing. If the change doesn't fit the records in memory, also drops the snapshot, so that
+   * the site is loaded.
    */
   applyEntry(snapshot: Snapshot, change: RecordChange): boolean {
     const isNew = change.revision > snapshot.revision;
     if (!this.#applyOrDrop(snapshot, change)) return false;
-    // A request can still be updating a snapshot that was replaced in the cache. Subscribers are notified only of the cached snapshot.
+    // A request may still be updating a snapshot that's no longer cached, which doesn't concern subscribers.
     if (isNew && snapshot === this.#snapshots.get(systemSite))
       for (const subscriber of this.#subscribers) subscriber.onEntry(change);
     return true;
   }
 
   /**
-   * Applies the changes of one transaction, which are in order. If they are many, a copy of the snapshot gets them in the background, and then replaces it;
-   * until then, the snapshot has none of them. Does nothing if changes before them are missing, or if a replacement is in flight: requests then catch up.
+   * Applies the changes of one transaction, in order. If there are many, they're applied to a copy in the background, which then takes the snapshot's
+   * place. Does nothing if earlier changes are missing or a replacement is in flight; requests will catch up.
    */
   applyMany(snapshot: Snapshot, changes: readonly RecordChange[]): void {
     const { siteId, epoch, timeline } = snapshot;
@@ -199,7 +194,7 @@ export class SnapshotCache {
     this.#startInBackground(siteId, () => this.#replaceBy(make, siteId, head));
   }
 
-  /** Drops a snapshot that differs from the database: evicts its site, so that the next request loads it, and reports the differences. */
+  /** Drops a snapshot that differs from the database: evicts the site, so that the next request loads it, and reports the differences. */
   drop(snapshot: Snapshot, differences: readonly SnapshotDifference[]): void {
     const { siteId, epoch, revision } = snapshot;
     this.#dropped.add(snapshot);
@@ -207,9 +202,9 @@ export class SnapshotCache {
     this.#events.onDifferences({ site: siteId, revision, differences });
   }
 
-  /** Marks `snapshot` as used now, and evicts others if all together exceed the budget. */
+  /** Marks `snapshot` as just used, and evicts others if we're over budget. */
   touch(snapshot: Snapshot): void {
-    // Ignore a snapshot that was evicted while a request waited. Otherwise its bytes would be counted, and never be released.
+    // If it was evicted while a request waited, its bytes would be counted and never released.
     if (this.#snapshots.get(snapshot.siteId) !== snapshot) return;
     for (const { siteId } of this.#memory.touch(snapshot)) {
       this.#evictions++;
@@ -231,14 +226,14 @@ export class SnapshotCache {
     return false;
   }
 
-  /** Starts `replace` in the background, unless a replacement of the site is in flight. If it rejects, the next request starts again. */
+  /** Does nothing if a replacement is already in flight. If this one fails, the next request tries again. */
   #startInBackground(site: number, replace: () => Promise<Snapshot>): undefined {
     if (!this.isReplacing(site)) replace().catch(() => {});
   }
 
   /**
-   * Brings the site to `head`, while no replacement of it is in flight.
-   * @param snapshot the cached snapshot, if it has the epoch of `head`
+   * Brings the site to `head`, provided that no replacement is in flight.
+   * @param snapshot the cached one, if it has the epoch of `head`
    * @returns undefined if the cache has changed meanwhile, so that the caller must decide again
    */
   async #catchUpOrLoad(site: number, snapshot: Snapshot | undefined, head: Head): Promise<Snapshot | undefined> {
@@ -250,7 +245,7 @@ export class SnapshotCache {
     return hasCacheChanged ? undefined : this.#load(site, head);
   }
 
-  /** Reads and applies the entries up to `head`. Returns undefined if entries were pruned, or the epoch or timeline has changed. */
+  /** Reads and applies the entries up to `head`. Returns undefined if some were pruned, or the epoch or timeline has changed. */
   async #applyNewEntries(snapshot: Snapshot, head: Head): Promise<Snapshot | undefined> {
     const { siteId, epoch, timeline } = snapshot;
     while (snapshot.revision < head.revision) {
@@ -272,15 +267,12 @@ export class SnapshotCache {
     return this.#replaceBy(() => this.#copyAndApplyEntries(snapshot, head), snapshot.siteId, head);
   }
 
-  /** Caches the result of `make`, and returns the cached snapshot. No replacement of the site may be in flight. */
+  /** Caches the result of `make` and returns what's cached. No replacement of the site may be in flight. */
   #replaceBy(make: () => Promise<Snapshot>, site: number, head: Head): Promise<Snapshot> {
     return this.#replacements.run(site, async () => requireAtLeast(this.#cacheIfNewer(await make()), head));
   }
 
-  /**
-   * Applies many entries to a copy, and yields to the event loop in between. Requests see none of the entries, or all. If entries were pruned,
-   * reads the site instead.
-   */
+  /** Applies many entries to a copy, yielding to the event loop in between. If some were pruned, reads the site instead. */
   async #copyAndApplyEntries(snapshot: Snapshot, head: Head): Promise<Snapshot> {
     const { siteId, epoch, timeline } = snapshot;
     const copy = await snapshot.copy();
@@ -299,7 +291,7 @@ export class SnapshotCache {
     return copy;
   }
 
-  /** Applies the changes up to `head` to a copy, as `#copyAndApplyEntries` does. */
+  /** The same for changes we already have. */
   async #copyAndApply(snapshot: Snapshot, head: Head, changes: readonly RecordChange[]): Promise<Snapshot> {
     const copy = await snapshot.copy();
     for await (const change of yieldBetween(changes))
@@ -312,7 +304,7 @@ export class SnapshotCache {
     return this.#engine.readSite(site, (contents) => buildSnapshot(site, contents, this.#resources), head);
   }
 
-  /** Caches `snapshot`, unless the cached snapshot has the same epoch and timeline, and at least the same revision. Returns the cached one. */
+  /** Caches `snapshot` unless the cached one is of the same lineage and at least as new. Returns the cached one. */
   #cacheIfNewer(snapshot: Snapshot): Snapshot {
     const { siteId } = snapshot;
     const current = this.#snapshots.get(siteId);
@@ -327,7 +319,7 @@ export class SnapshotCache {
   }
 }
 
-/** Waits for a replacement, and ignores its result and its failure. @throws ProblemError if the database did not respond */
+/** Waits for a replacement, whatever its outcome. @throws ProblemError if the database didn't respond */
 async function waitForEnd(replacement: Promise<Snapshot>): Promise<void> {
   try {
     await replacement;
@@ -336,41 +328,38 @@ async function waitForEnd(replacement: Promise<Snapshot>): Promise<void> {
   }
 }
 
-/** Returns `snapshot` if it has reached `head`; the engine has checked the same for its rows. @throws ProblemError `unavailable` */
+/** The engine has checked this for its rows too. @throws ProblemError `unavailable` */
 function requireAtLeast(snapshot: Snapshot, head: Head): Snapshot {
   requireHeadAtLeast(snapshot, head);
   return snapshot;
 }
 
-// The steps in which a snapshot catches up.
-
-/** Maximum entries that are read and applied in one step, which takes some milliseconds. */
+/** Per step, which takes some milliseconds. */
 const maxEntriesPerRead = 500;
 
-/** Whether `snapshot` lacks more entries than one step applies. Never true of the system site: its requests wait in every case. */
+/** Whether `snapshot` lacks more entries than one step applies. Never true for the system site, which requests always wait for. */
 function isFarBehind({ siteId, revision }: Snapshot, head: Head): boolean {
   return head.revision - revision > maxEntriesPerRead && siteId !== systemSite;
 }
 
-/** Returns the number of entries to read after `revision`. Entries after `head` are not read, because their transaction may be incomplete. */
+/** Never reads past `head`, where a transaction may be incomplete. */
 function nextReadLimit(head: Head, revision: number): number {
   return Math.min(maxEntriesPerRead, head.revision - revision);
 }
 
-// Finds out whether a database that was promoted has the changes that a snapshot has. After a failover, it may lack the last commits of a site, and have
-// other commits with the same revisions. Each promotion of a standby starts a new timeline. Before a snapshot is used on a new timeline, its last change is
-// compared with the stored entry of the same revision, by the digests in their feed cursors. `verifyTimeline` then keeps or evicts the snapshot.
+// After a failover, the promoted database may lack a site's last commits, and have others with the same revisions. Every promotion of a standby
+// starts a new timeline. Before a snapshot is used on a new one, we compare its last change with the stored entry of the same revision, by the
+// digests in their feed cursors. `verifyTimeline` then keeps or evicts the snapshot.
 
 interface Comparison {
   readonly head: Head;
   /**
-   * `same`: the database has the snapshot's last change. `lost`: the database has another change of that revision, or none. `unknown`: the entry
-   * was pruned, the snapshot does not know its last change, or the epoch differs.
+   * `same`: the database has the snapshot's last change. `lost`: it has a different one at that revision, or none. `unknown`: the entry was pruned,
+   * the snapshot doesn't know its last change, or the epoch differs.
    */
   readonly finding: "same" | "lost" | "unknown";
 }
 
-/** Compares the last change of a snapshot with the database. */
 async function compareLastChange(engine: Pick<Engine, "readJournalPage">, snapshot: Snapshot): Promise<Comparison> {
   const { siteId, revision, epoch, last } = snapshot;
   const { head, floor, entries } = await engine.readJournalPage(siteId, Math.max(0, revision - 1), 1);
@@ -379,7 +368,7 @@ async function compareLastChange(engine: Pick<Engine, "readJournalPage">, snapsh
   if (revision === 0) return { head, finding: "same" };
   if (head.revision < revision) return { head, finding: "lost" };
   if (!last || floor >= revision || entry?.revision !== revision) return { head, finding: "unknown" };
-  // `last` may have the time and the actor too; then they are also compared.
+  // If `last` also has the time and actor, they're compared too.
   const isSame = toCursor(epoch, entry) === toCursor(epoch, { ...entry, ...last });
   return { head, finding: isSame ? "same" : "lost" };
 }

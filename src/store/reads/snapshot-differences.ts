@@ -1,8 +1,7 @@
-// Compares a part of a snapshot with the rows of the same records in the database.
+// Compares part of a snapshot with the database's rows for the same records.
 //
-// The part is taken from memory first, at the revision of the snapshot. The rows are read later, when the site may have further changes. A row has
-// the revision of its last change, and a deleted record keeps its row. So if the revision of a row is not above the revision of the
-// snapshot, the row has not changed since, and must be equal to the record in memory. A row with a higher revision was changed meanwhile, and is not compared.
+// The part is taken from memory first. When the rows are read, the site may have changed. But each row has the revision of its last change, even if
+// the record was deleted. A row with a revision above the snapshot's has changed since and isn't compared. Any other must equal the record in memory.
 
 import type { Steps } from "../../lib/slices.ts";
 import type { Operation } from "../../model/change.ts";
@@ -12,15 +11,15 @@ import type { Resource } from "../../model/resource.ts";
 import type { CollectionPart } from "../memory/collection.ts";
 import type { MemoryRecord } from "../memory/memory-record.ts";
 
-/** A difference between a snapshot and the database. It has no values of fields, because a value may be a secret. */
+/** A difference between a snapshot and the database. Contains no field values, because they may be secret. */
 export interface SnapshotDifference {
   readonly resource: string;
-  /** ID of the record; absent if the difference is one of the whole resource. */
+  /** Absent if it's about the whole resource. */
   readonly id?: number;
   /**
-   * `not-in-memory`, `not-in-database`: only the other one has the record. `revision`: the record has another revision. `fields`: the record has other
-   * values at the same revision. `unreadable`: the row is not valid JSON. `after-head`: the row has a higher revision than its site. `count`: the number
-   * of records. `last-change`: the revision of the last change to any record of the resource. `unfit-change`: a change does not fit the record in memory.
+   * `not-in-memory`, `not-in-database`: only the other has the record. `revision`: the revisions differ. `fields`: the values differ at the same
+   * revision. `unreadable`: the row isn't valid JSON. `after-head`: the row's revision is above the site's. `count`: the numbers of records differ.
+   * `last-change`: the revisions of the resource's last change differ. `unfit-change`: a change doesn't fit the record in memory.
    */
   readonly kind:
     | "not-in-memory"
@@ -32,27 +31,27 @@ export interface SnapshotDifference {
     | "count"
     | "last-change"
     | "unfit-change";
-  /** The revision or count in memory. */
+  /** Revision or count in memory. */
   readonly memory?: number;
-  /** The revision or count in the database. */
+  /** Revision or count in the database. */
   readonly database?: number;
-  /** Names of the fields with other values, at most 20. */
+  /** Fields with different values, at most 20. */
   readonly fields?: readonly string[];
-  /** The operation of a change that does not fit. */
+  /** The operation of a change that doesn't fit. */
   readonly operation?: Operation;
 }
 
-/** Called when a snapshot differs from the database. `revision` is that of the snapshot. */
+/** Called with the differences of a snapshot and its `revision`. */
 export type OnDifferences = (found: {
   readonly site: number;
   readonly revision: number;
   readonly differences: readonly SnapshotDifference[];
 }) => void;
 
-/** A part of a resource in memory, and its rows in the database, which were read after it with the same epoch and timeline. */
+/** Part of a resource in memory, and its rows, which were read afterwards in the same epoch and timeline. */
 export interface ComparedPart {
   readonly resource: Resource;
-  /** The revision of the snapshot. */
+  /** The snapshot's revision. */
   readonly revision: number;
   /** Maximum number of records in the part, and of rows. */
   readonly limit: number;
@@ -62,13 +61,13 @@ export interface ComparedPart {
 
 interface Comparison {
   readonly differences: readonly SnapshotDifference[];
-  /** Number of records that were compared. */
+  /** How many records were compared. */
   readonly compared: number;
-  /** The ID through which everything was compared; Infinity if nothing follows. */
+  /** The ID up to which everything was compared; Infinity at the end of the resource. */
   readonly end: number;
 }
 
-/** Compares both. The last part of a resource also compares the number of records, and the revision of the last change to any of them. */
+/** At the end of a resource, this also compares the number of records and the revision of the last change. */
 export function* compareParts(compared: ComparedPart): Steps<Comparison> {
   const { resource, revision, limit, part, read } = compared;
   const end = Math.min(endOf(part.records, limit), endOf(read.rows, limit));
@@ -95,7 +94,7 @@ function endOf(ordered: readonly { readonly id: number }[], limit: number): numb
   return ordered.length < limit ? Number.POSITIVE_INFINITY : (ordered.at(-1)?.id as number);
 }
 
-/** The stored count is not compared if the resource was changed after the part was taken from memory. */
+/** If the resource has changed since the part was taken, there's nothing to compare. */
 function compareCounts({ resource: { name }, revision, part, read }: ComparedPart): SnapshotDifference[] {
   const { count = 0, revision: lastChange = 0 } = read.counts[name] ?? {};
   if (lastChange > revision) return [];
@@ -106,7 +105,6 @@ function compareCounts({ resource: { name }, revision, part, read }: ComparedPar
   return differences;
 }
 
-/** Returns the difference of a record and its row; an empty list if they are equal. */
 function compareRecord(
   resource: Resource,
   record: MemoryRecord | undefined,
@@ -134,10 +132,9 @@ function tryToDeclaredJson(resource: Resource, json: string): string | undefined
   }
 }
 
-/** Maximum fields that a difference names. */
 const maxFields = 20;
 
-/** Returns the dotted names of the members that differ. */
+/** Returns dotted names. */
 function differingFields(one: unknown, other: unknown, name = ""): string[] {
   if (one === other) return [];
   if (!isObject(one) || !isObject(other)) return [name];

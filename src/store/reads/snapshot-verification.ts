@@ -1,13 +1,11 @@
-// Verifies the sites in memory in the background: compares each snapshot with the database, part by part, and drops a snapshot that differs.
+// Compares the sites in memory with the database in the background, part by part, and drops a snapshot that differs.
 //
-// A step compares one part: it takes some records from memory, and reads their rows. The pause after a step is 1,500 times as long as the step, so that
-// all of this, with timers and garbage collection, takes about 0.1 % of the time. When all sites in memory are done, a pass is over, and the next one
-// starts a minute later.
+// A step takes some records from memory and reads their rows, then pauses 1,500 times as long. So all of this, including timers and garbage
+// collection, takes about 0.1% of the time. A minute after all sites in memory are done, it starts over.
 //
 // Invariants:
-// - Changes during a step are not differences (snapshot-differences.ts). If the epoch or the timeline changes, or the site is evicted, the step has no
-//   result.
-// - Between two steps, no snapshot is referenced, so that evicted snapshots are freed. A verified site does not count as used.
+// - Changes during a step aren't differences (snapshot-differences.ts). If the epoch or timeline changes, or the site is evicted, the step is void.
+// - Nothing refers to a snapshot between steps, so evicted ones are freed. Verifying a site doesn't count as using it.
 
 import type { Logger } from "pino";
 import { type Background, startBackground, withJitter } from "../../lib/background.ts";
@@ -27,13 +25,12 @@ import {
   type SnapshotDifference,
 } from "./snapshot-differences.ts";
 
-/** The pauses of a verification, in milliseconds. */
 export interface VerificationPauses {
   /** Before the first step. */
   readonly firstMs: number;
-  /** The minimum after a step. */
+  /** Minimum after a step. */
   readonly minMs: number;
-  /** The pause after a step, as a multiple of its duration. */
+  /** After a step, as a multiple of its duration. */
   readonly perWork: number;
   /** Between two passes. */
   readonly passMs: number;
@@ -41,20 +38,19 @@ export interface VerificationPauses {
 
 const defaultPauses: VerificationPauses = { firstMs: 10_000, minMs: 100, perWork: 1500, passMs: 60_000 };
 
-/** Maximum pause after a step, in milliseconds. A step may take long because the database does. */
+/** In case a slow database makes a step take long. */
 const maxPauseMs = 60_000;
 
-/** Minimum and maximum records of a step. */
+/** Records per step. */
 const [minRecords, maxRecords] = [16, 128];
 
-/** The time that reading the rows of a step should take, in milliseconds: if the read takes the time of this thread, and otherwise. */
+/** How long reading the rows of a step should take, depending on whether it blocks this thread. */
 const readMsOnThisThread = 0.5;
 const readMsElsewhere = 5;
 
-/** The differences that a load may not remove, because the database contradicts itself. */
+/** A load may not resolve these, because the database contradicts itself. */
 const lastingKinds: ReadonlySet<SnapshotDifference["kind"]> = new Set(["count", "last-change", "after-head"]);
 
-/** Maximum lasting differences that are remembered. */
 const maxRemembered = 1000;
 
 export interface Verification extends Background {
@@ -70,7 +66,7 @@ interface VerificationOptions {
   readonly pauses?: VerificationPauses | undefined;
 }
 
-/** Starts to verify the sites in memory, until it is stopped. Each process verifies its own snapshots. @param isOn whether it does anything */
+/** Each process verifies its own snapshots. @param isOn if false, this does nothing */
 export function startVerification(isOn: boolean, options: VerificationOptions): Verification {
   const { reports, log, pauses = defaultPauses } = options;
   const verifier = new SnapshotVerifier(options, pauses);
@@ -90,10 +86,9 @@ function verificationFamilies({ records, parts }: SnapshotVerifier, { count }: D
   ];
 }
 
-/** Maximum differences of one report that are logged one by one. */
+/** Differences logged per report. */
 const maxLogged = 10;
 
-/** Counts and logs differences. */
 export class DifferenceReports {
   count = 0;
   readonly #log: Logger;
@@ -112,10 +107,10 @@ export class DifferenceReports {
 
 const droppedMessage = "a site in memory differed from the database: the site is loaded again by the next request";
 
-/** The position of the next step. */
+/** Where the next step starts. */
 interface Place {
   readonly resource: number;
-  /** The part begins after this ID. */
+  /** Start after this ID. */
   readonly after: number;
 }
 
@@ -126,12 +121,12 @@ class SnapshotVerifier {
   parts = 0;
   readonly #options: VerificationOptions;
   readonly #pauses: VerificationPauses;
-  /** The sites that remain in this pass; the last is next. */
+  /** Sites left in this pass; the last is next. */
   #sites: number[] = [];
   #place = start;
-  /** Maximum records of the next step. */
+  /** Records in the next step. */
   #limit = minRecords;
-  /** Lasting differences that were reported, so that a site is not dropped again and again. Each begins with its site and resource. */
+  /** Lasting differences that were reported, so that we don't drop a site again and again. Each starts with its site and resource. */
   readonly #known = new Set<string>();
 
   constructor(options: VerificationOptions, pauses: VerificationPauses) {
@@ -139,7 +134,7 @@ class SnapshotVerifier {
     this.#pauses = pauses;
   }
 
-  /** Compares the next part. Returns the milliseconds to pause after that. */
+  /** Compares the next part. Returns how long to pause, in milliseconds. */
   async step(): Promise<number> {
     const { siteViews, resources } = this.#options;
     const started = performance.now();
@@ -160,7 +155,7 @@ class SnapshotVerifier {
     return Math.min(maxPauseMs, Math.max(this.#pauses.minMs, pauseMs));
   }
 
-  /** Compares the next part of a resource. Returns the ID through which it was compared; undefined if the site cannot be compared now. */
+  /** Returns the ID up to which it compared; undefined if the site can't be compared now. */
   async #compareNext(site: number, resource: Resource): Promise<number | undefined> {
     const { siteViews } = this.#options;
     const snapshot = siteViews.findCached(site);
@@ -177,7 +172,7 @@ class SnapshotVerifier {
     return end;
   }
 
-  /** Takes a part from memory, and then reads its rows. Returns undefined if the database has another lineage, or is behind the snapshot. */
+  /** Takes a part from memory, then reads its rows. Returns undefined if the database has another lineage or is behind the snapshot. */
   async #readBoth(snapshot: Snapshot, resource: Resource): Promise<ComparedPart | undefined> {
     const { after } = this.#place;
     const { siteId, epoch, revision, timeline } = snapshot;
@@ -197,7 +192,7 @@ class SnapshotVerifier {
     else if (readMs < wantedMs / 2) this.#limit = Math.min(maxRecords, this.#limit * 2);
   }
 
-  /** Drops a snapshot with differences, unless all of them were reported before and are still there after a load. */
+  /** Drops a snapshot with differences, unless they were all reported before and a load didn't resolve them. */
   #report(
     snapshot: Snapshot,
     resource: Resource,

@@ -1,11 +1,11 @@
-// Reads from the database single records and pages of a site that is not in memory, and decides when the site is worth loading.
+// Reads single records and pages of a site that isn't in memory, and decides when the site is worth loading.
 //
-// `UncachedSite` is the view of such a site at a required head. Every read passes this head to the engine, which throws `unavailable` if the database
-// is behind it. `SiteLoadPolicy` adds up the cost of the reads of each site: when they have cost as much as a load, the site is loaded.
+// `UncachedSite` is the view of such a site at a required head. It passes that head to the engine, which throws `unavailable` if the database is
+// behind. `SiteLoadPolicy` adds up the cost of reads, and has the site loaded once they've cost as much as a load.
 //
 // Invariants:
-// - A read returns data of the epoch of the view only. If the site has another epoch by now, it throws `OutdatedError`, and the request repeats it.
-// - Before a look-up returns a record, the system site in memory catches up to the moment of the read. So its caller can check the key as of then.
+// - Reads only return data from the view's epoch. If the site has a new one, they throw `OutdatedError` and the request starts over.
+// - Before a look-up returns a record, the system site in memory catches up to that moment, so that the caller can check the key as of then.
 
 import type { FairQueue } from "../../lib/fair-queue.ts";
 import { AbandonedWorkError } from "../../lib/work-limiter.ts";
@@ -18,50 +18,45 @@ import { removedEpoch } from "../database/site-state.ts";
 import type { MemoryRecord } from "../memory/memory-record.ts";
 import type { Snapshot } from "../memory/snapshot.ts";
 
-/** Records of a resource in ID order, as of one moment. */
+/** In ID order, as of one moment. */
 interface RecordPage {
   readonly records: readonly MemoryRecord[];
   /** Number of records of the resource. */
   readonly total: number;
-  /** The revision of the last change to any record of the resource. */
+  /** Revision of the resource's last change. */
   readonly revision: number;
 }
 
-/** One read of an uncached site. */
 export interface UncachedRead {
   readonly site: number;
-  /** The cost of the read. Unit: records that a load would read in the same time. */
+  /** Expressed as the number of records that a load would read in the same time. */
   readonly cost: number;
   /** Number of records of the site. */
   readonly size: number;
-  /** Characters of the JSON of one of its records; undefined if no record was read. */
+  /** JSON length of one of its records, if any was read. */
   readonly recordChars: number | undefined;
 }
 
 export interface UncachedSiteOptions {
   readonly engine: Pick<Engine, "readRecord" | "readPage">;
-  /** Lets the snapshot of the system site catch up to `head` or later. @throws OutdatedError if it has another epoch */
+  /** Catches the system site's snapshot up to `head` or later. @throws OutdatedError if its epoch has changed */
   readonly catchUpSystemSite: (head: Head) => Promise<void>;
   /** Whether the site is in memory by now. */
   readonly isCached: (site: number) => boolean;
-  /** Starts the reads of pages, and lets requests continue whose site was loaded, a few per tick: thousands can arrive during one load. */
+  /** Starts a few page reads per tick, and likewise resumes requests whose site was loaded. Thousands can arrive during one load. */
   readonly queue: FairQueue<number>;
   /** Loads the site at `head` or later. */
   readonly loadSnapshot: (site: number, head: Head) => Promise<Snapshot>;
-  /** Called after each read. */
   readonly onRead: (read: UncachedRead) => void;
 }
 
-/**
- * Maximum `offset` of a page that is read from the database. With a larger offset, loading the site in slices blocks other requests for less
- * time.
- */
+/** For a larger offset, loading the site in slices blocks other requests for less time than reading the page would. */
 const maxPageOffset = 5000;
 
-/** Additional cost of a look-up in the database, compared with one in memory. Unit: records that a load would read in the same time. */
+/** How much more a look-up costs in the database than in memory, in records that a load would read in the same time. */
 const lookUpCostInRecords = 10;
 
-/** Reads single records and pages of a site from the database, at the head that the request requires or later. */
+/** Reads from the database, at the head that the request requires or later. */
 export class UncachedSite {
   readonly siteId: number;
   readonly #head: Head;
@@ -86,9 +81,8 @@ export class UncachedSite {
   }
 
   /**
-   * Returns the record with this ID; undefined if none exists. Before it returns a record, the system site in memory catches up to the moment
-   * of the read.
-   * @throws OutdatedError if the site or the system site has another epoch by now
+   * Looks up a record. If there is one, the system site in memory catches up to the moment of the read before this returns.
+   * @throws OutdatedError if the epoch of the site or the system site has changed
    */
   async lookUpRecord(resource: Resource, id: number): Promise<MemoryRecord | undefined> {
     const { engine } = this.#options;
@@ -101,9 +95,9 @@ export class UncachedSite {
   }
 
   /**
-   * Returns a page; undefined if the offset is too large, or if the site was loaded while the read waited for others. Then the caller loads the site.
-   * @param isWanted whether the client still waits
-   * @throws OutdatedError if the site has another epoch by now; AbandonedWorkError if the client does not wait any more
+   * Returns undefined if the offset is too large, or if the site was loaded while the read was queued. The caller then loads the site.
+   * @param isWanted whether the client is still waiting
+   * @throws OutdatedError if the epoch has changed; AbandonedWorkError if the client is gone
    */
   async readRecordPage(
     resource: Resource,
@@ -126,7 +120,7 @@ export class UncachedSite {
     return { records, total, revision };
   }
 
-  /** Loads the site and returns its snapshot. @throws OutdatedError if the site has another epoch by now */
+  /** @throws OutdatedError if the epoch has changed */
   async loadSnapshot(): Promise<Snapshot> {
     const { loadSnapshot, queue } = this.#options;
     const snapshot = await loadSnapshot(this.siteId, this.#head);
@@ -144,27 +138,24 @@ export class UncachedSite {
     this.#options.onRead({ site: this.siteId, cost, size, recordChars: record?.json.length });
   }
 
-  /** Returns undefined for the row of a deleted record, and for a row of a removed site that is not deleted yet. */
+  /** Skips deleted records, and those left over from a removed site. */
   #toRecord(resource: Resource, { id, revision, body }: RecordRow): MemoryRecord | undefined {
     if (body === null || this.epoch === removedEpoch) return undefined;
     return { id, revision, json: toDeclaredJson(resource, body) };
   }
 }
 
-/** Maximum sites whose reads are counted; at the maximum, counting starts from zero. */
+/** Maximum sites counted; then counting starts over. */
 const maxSites = 10_000;
-/** A record in memory is estimated at `textMemoryFactor` bytes per character of its JSON, and `recordOverheadBytes`. */
+/** A record in memory takes an estimated `textMemoryFactor` bytes per character of its JSON, plus `recordOverheadBytes`. */
 const recordOverheadBytes = 30;
 const textMemoryFactor = 1.2;
 
-/** Decides when to load an uncached site: when its reads have cost as much as a load. */
+/** Decides to load an uncached site once its reads have cost as much as a load. */
 export class SiteLoadPolicy {
   readonly #costs = new Map<number, number>();
 
-  /**
-   * Adds the cost of a read.
-   * @returns the estimated memory of the site in bytes, if the site is worth loading; otherwise undefined
-   */
+  /** @returns the site's estimated memory in bytes if it's worth loading, otherwise undefined */
   addReadCost({ site, cost, size, recordChars }: UncachedRead): number | undefined {
     const total = (this.#costs.get(site) ?? 0) + cost;
     if (this.#costs.size >= maxSites) this.#costs.clear();
@@ -173,7 +164,7 @@ export class SiteLoadPolicy {
     return size * (textMemoryFactor * (recordChars ?? 0) + recordOverheadBytes);
   }
 
-  /** Resets the cost of a site to zero, because the site is being loaded, or the budget has no room for it. */
+  /** Called when the site is being loaded, or there's no room for it. */
   resetSite(site: number): void {
     this.#costs.delete(site);
   }

@@ -1,4 +1,4 @@
-// Amends the system site of a restore, in the transaction that puts it in use: for example, keys that were revoked since the backup stay revoked
+// Amends the system site during a restore, in the transaction that swaps it in. For example, keys revoked since the backup stay revoked
 // (model/amend.ts).
 
 import type { Amend, StoredSystem, StoredSystemRecord } from "../../model/amend.ts";
@@ -11,11 +11,10 @@ import { amendWebhook, fromSecretRows } from "../database/webhook-state.ts";
 import { BatchTransaction } from "./batch-transaction.ts";
 import { commitBatch } from "./commit-batch.ts";
 
-/** Returns the name of a table in the database. */
 type NameOf = (table: TableName) => string;
 
 /**
- * Carries the recorded restrictions over, and amends the system site, in the transaction that has swapped the tables.
+ * Carries the recorded restrictions over and amends the system site. Runs in the transaction that has swapped the tables.
  * @param replaced the replaced tables
  */
 export function* amendSystem(replaced: TableSet, amend: Amend | undefined): Transaction<void> {
@@ -30,7 +29,7 @@ export function* amendSystem(replaced: TableSet, amend: Amend | undefined): Tran
   });
   if (intents.length > 0) {
     const { outcomes } = yield* commitBatch(intents, new BatchTransaction(), { atomic: true, isAmendment: true });
-    // Nobody else can change the rows that the intents were decided from.
+    // The rows behind this decision can't have changed, so this would be a bug.
     const rejected = outcomes.find((outcome) => outcome.kind === "rejected");
     if (rejected) throw new Error(`an amendment was rejected: ${rejected.rejectionReason}`);
   }
@@ -38,7 +37,6 @@ export function* amendSystem(replaced: TableSet, amend: Amend | undefined): Tran
   yield upsert("restrictions", restrictions);
 }
 
-/** Reads records of the system site, and the secrets of webhooks. */
 function* readStoredSystem(nameOf: NameOf): Transaction<StoredSystem> {
   const records = yield query(
     `select resource, body from ${nameOf("records")} where site_id = ${systemSite} and body is not null order by id`,

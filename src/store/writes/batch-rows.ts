@@ -1,9 +1,8 @@
-// The rows that a batch changes or checks, and the rows that it stores. An engine adds the rows that it has locked and read. Each decision (batch.ts)
-// updates the row of a record, so that the next intent sees the effect.
+// The rows that a batch reads and stores. An engine adds the rows it has locked and read. Each decision (batch.ts) updates them, so that the next
+// intent sees its effect.
 
 import type { JournalEntry, Operation } from "../../model/change.ts";
 
-/** A journal entry to store. */
 export type JournalRow = JournalEntry & { readonly site_id: number };
 
 /** The response to the first write with an idempotency key. */
@@ -16,26 +15,25 @@ export interface StoredResponse {
   readonly body: string;
 }
 
-/** The response for an idempotency key to store. */
 export type ResponseRow = StoredResponse & {
   readonly site_id: number;
   readonly key_id: number;
   readonly name: string;
 };
 
-/** The row of a record that a batch names, after the intents that were decided so far. */
+/** A record's row as of the last decided intent. */
 export interface BatchRow {
   readonly site_id: number;
   readonly resource: string;
   readonly id: number;
   revision: number;
-  /** The record as JSON text; null when it was deleted. */
+  /** JSON; null if the record was deleted. */
   body: string | null;
 }
 
 type RowsOfResources = Map<string, Map<number, BatchRow>>;
 
-/** Rows by site, resource and ID. There are three levels of maps, because a joined key would have to be made and hashed for each access. */
+/** Rows by site, resource and ID. Three levels of maps, because building and hashing a joined key for every access would be slower. */
 export class BatchRows {
   readonly #sites = new Map<number, RowsOfResources>();
 
@@ -43,7 +41,7 @@ export class BatchRows {
     return this.#sites.get(site)?.get(resource)?.get(id);
   }
 
-  /** Updates the row of a record to the state after a journal entry, or adds a row. Returns the row. @param row undefined for a new record */
+  /** Brings a row up to the state after a journal entry, or adds one. @param row undefined for a new record */
   upsertFromEntry(
     row: BatchRow | undefined,
     { site_id, resource, id, revision, operation, body }: JournalRow,

@@ -1,14 +1,14 @@
-// The state of a transaction whose batches are decided one after the other (batch.ts): the run, the records that the run has created, and the response for
-// an idempotency key. Like the decisions, this code uses no clock and no database.
+// Keeps track of a transaction while its batches are decided one by one (batch.ts): its run, the records the run has created, and the response for
+// its idempotency key. Like the decisions, it uses no clock or database.
 //
-// An example: the site has revision 17. A transaction with a run and an idempotency key has three intents: create a brand; update brand 7 with values
-// that it has since revision 12; create another brand.
+// For example, a site is at revision 17, and a transaction with a run and an idempotency key has three intents: create a brand; set brand 7 to values
+// it has had since revision 12; create another brand.
 //
 // (1) `findReplay` finds no stored response, so the intents are decided.
-// (2) The first create gets revision 18. So `runOf` returns `k3J9aZ0q-18-3` for this and all later changes: they have revisions from 18 to 20.
-// (3) `trackOutcome` adds the update to the intents without a change: index 1, ID 7, revision 12.
-// (4) `toResponse` returns the response to store: {"Run":"k3J9aZ0q-18-3","Not":[[1,7,12]],"Pre":"..."}. It has no records. For
-//     a repeated request, the caller reads the changes of the run from the journal, and brand 7 as of revision 12. `Pre` is its own text (`replayData`).
+// (2) The first create becomes revision 18, so `runOf` returns `k3J9aZ0q-18-3` for every change: the run can have revisions 18 to 20.
+// (3) `trackOutcome` remembers that the update changed nothing: index 1, ID 7, revision 12.
+// (4) `toResponse` returns what to store: {"Run":"k3J9aZ0q-18-3","Not":[[1,7,12]],"Pre":"..."}. It contains no records. To replay the request, the
+// caller reads the run's changes from the journal, and brand 7 as of revision 12. `Pre` is the caller's own `replayData`.
 
 import type { Intent, Outcome, RejectedOutcome } from "../../model/change.ts";
 import type { AtomicCommitOptions, AtomicCommitResult, NotDone, StoredBatch } from "../../model/engine.ts";
@@ -20,7 +20,7 @@ import { PresentMatches } from "./present-matches.ts";
 /** The primary key of a stored response. */
 type ResponseKey = Pick<ResponseRow, "site_id" | "key_id" | "name">;
 
-/** The record of a stored response (`ResponseRow.body`) of a whole transaction. `Not` has the index of each intent, and what became of it. */
+/** The body of a response stored for a whole transaction (`ResponseRow.body`). `Not` lists the intents that changed nothing, by index. */
 interface StoredBody {
   readonly Run: string | null;
   readonly Not: readonly (
@@ -30,44 +30,43 @@ interface StoredBody {
   readonly Pre: string;
 }
 
-/** One transaction, while its batches are decided. */
 export class BatchTransaction {
-  /** What has changed since the writers of upserts looked up their records. */
+  /** What has changed since the writers looked up the records of their upserts. */
   readonly presentMatches: PresentMatches;
   readonly #options: AtomicCommitOptions;
-  /** The IDs of the records that the run has created, by resource. */
+  /** IDs of the records created by the run, by resource. */
   readonly #created = new Map<string, Set<number>>();
   readonly #notDone: StoredBody["Not"][number][] = [];
-  /** The number of intents that were decided. */
+  /** The number of intents decided. */
   #size = 0;
   #run: string | null = null;
   #lastRevision = 0;
   #isAborted = false;
 
-  /** @param options of a transaction of several batches: without a run, any number of batches. Undefined for a transaction of one batch */
+  /** @param options of a transaction with several batches; undefined for a single batch */
   constructor(options?: AtomicCommitOptions) {
     this.#options = options ?? {};
     const several = options?.run ? "run" : "large";
     this.presentMatches = new PresentMatches(options ? several : "batch");
   }
 
-  /** Whether a rejected intent has ended the transaction. Then nothing of it is stored. */
+  /** Whether a rejected intent ended the transaction, so that nothing is stored. */
   get isAborted(): boolean {
     return this.#isAborted;
   }
 
-  /** The result, once the transaction was committed or rolled back. */
+  /** Valid once the transaction was committed or rolled back. */
   get result(): AtomicCommitResult {
     return this.#isAborted ? { kind: "aborted" } : { kind: "committed", run: this.#run };
   }
 
-  /** The key of the stored response to read before anything is decided; undefined if the transaction has no idempotency key. */
+  /** Which response to read before deciding anything; undefined without an idempotency key. */
   get responseKey(): ResponseKey | undefined {
     const { idempotency } = this.#options;
     return idempotency && { site_id: idempotency.site, key_id: idempotency.keyId, name: idempotency.name };
   }
 
-  /** Returns the result that a stored response gives, instead of storing anything; undefined without a response, or if it has expired. */
+  /** Returns the result if this was answered before; undefined if there's no response, or it has expired. */
   findReplay(response: StoredResponse | null | undefined): AtomicCommitResult | undefined {
     const { idempotency } = this.#options;
     if (!idempotency || !response || response.at <= idempotency.at - idempotencyLifetimeMs) return undefined;
@@ -75,7 +74,7 @@ export class BatchTransaction {
     return { kind: "replayed", stored: toStoredBatch(response) };
   }
 
-  /** Returns the run of the journal entry `revision`. The first entry of a transaction decides the ID of its run. */
+  /** Returns the run for a journal entry. The transaction's first entry completes the run's ID. */
   runOf(intent: Intent, revision: number): string | null {
     const { run } = this.#options;
     if (!run) return intent.run ?? null;
@@ -83,13 +82,12 @@ export class BatchTransaction {
     return this.#run;
   }
 
-  /** Whether the intent names a record that its own run has created. The writer cannot have seen it. */
+  /** Whether the intent is for a record created by its own run. The writer can't have seen that. */
   hasCreated({ operation, resource, id }: Intent): boolean {
     if (id === undefined || operation === "create") return false;
     return this.#created.get(resource)?.has(id) ?? false;
   }
 
-  /** Tracks a change of this transaction. */
   trackChange(change: JournalRow): void {
     const { site_id: site, resource, id, operation, revision } = change;
     this.presentMatches.track(site, change);
@@ -100,7 +98,6 @@ export class BatchTransaction {
     else this.#created.set(resource, new Set([id]));
   }
 
-  /** Tracks the outcome of the next intent. */
   trackOutcome(outcome: Outcome): void {
     const index = this.#size++;
     if (!this.#options.idempotency || outcome.kind === "done") return;
@@ -110,19 +107,19 @@ export class BatchTransaction {
     } else this.#notDone.push([index, outcome.id, outcome.revision]);
   }
 
-  /** Ends the transaction because of a rejected intent. */
+  /** Ends the transaction because an intent was rejected. */
   abort(): void {
     this.#isAborted = true;
   }
 
-  /** Returns the response to store, after all batches; undefined if the transaction has no idempotency key. */
+  /** Returns the response to store after the last batch; undefined without an idempotency key. */
   toResponse(): ResponseRow | undefined {
     const { idempotency } = this.#options;
     const key = this.responseKey;
     if (!idempotency || !key) return undefined;
     const body: StoredBody = { Run: this.#run, Not: this.#notDone, Pre: idempotency.replayData };
     const { digest, at } = idempotency;
-    // No single write has a digest of this kind, so nobody takes the row for the response to one.
+    // A single write can't have this kind of digest, so the row won't be taken for the response to one.
     const row = {
       operation: "update",
       id: this.#size,

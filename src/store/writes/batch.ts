@@ -1,18 +1,18 @@
-// Decides the outcome of each intent in a batch. The rows are locked and read, decided, and the results stored, in one transaction (commit-batch.ts).
-// `decideBatch` has no clock and no database: the same rows and intents give the same outcomes with every engine.
+// Decides what becomes of each intent in a batch. Locking, reading, deciding and storing all happen in one transaction (commit-batch.ts).
+// `decideBatch` uses no clock or database: the same rows and intents have the same outcomes with every engine.
 //
-// An intent is checked in this order, and rejected by the first check that fails:
-// 1. `restore` has not replaced the database since the writer read it. The key and the sites that authorized the write have not changed since. (A write to a
-//    sandbox is also authorized by the site of the host.) See write-authorization.ts.
-// 2. The site is usable: neither removed nor being imported.
-// 3. The idempotency key is new. A repeated request gets the stored response; another request with the same key is rejected.
-// 4. The conditions on the site hold: `ifHead`, `ifEpoch`.
-// 5. The match of an upsert allows an update or a create (present-matches.ts, record-match.ts).
-// 6. The record was not created by the same run (batch-transaction.ts).
-// 7. The conditions on the record hold (`decideRecordChange`).
+// The first check to fail rejects the intent:
+// 1. The database wasn't restored since the writer read it, and the key and site that authorized the write haven't changed. (In a sandbox, that
+//    includes the host's site.) See write-authorization.ts.
+// 2. The site is neither removed nor being imported.
+// 3. The idempotency key is new. A repeated request gets the stored response; a different one with the same key is rejected.
+// 4. The preconditions on the site hold: `ifHead`, `ifEpoch`.
+// 5. An upsert has a record to update, or can create one (present-matches.ts, record-match.ts).
+// 6. The record wasn't created by the same run (batch-transaction.ts).
+// 7. The preconditions on the record hold (`decideRecordChange`).
 //
-// Every change of a record in the program is decided here, except when whole sites are stored or deleted: `replaceAllData` (restore, copy),
-// `importSiteRows` (import-site) and `dropSite` (site remove).
+// Every change to a record is decided here, except when whole sites are stored or deleted: `replaceAllData` (restore, copy), `importSiteRows`
+// (import-site) and `dropSite` (site remove).
 
 import {
   headVersion,
@@ -37,47 +37,47 @@ import { onlyRecord, toReading } from "./record-match.ts";
 import { authorizationKeys, rejectIfAuthorizationChanged, type SystemRecordKey } from "./write-authorization.ts";
 
 /**
- * The rows that a batch may change or check. An engine reads them in the transaction of the batch. `decideBatch` updates them, so that each intent sees
- * the effects of the intents before it.
+ * The rows that a batch may change or check, read by the engine in the same transaction. `decideBatch` updates them, so that each intent sees the
+ * effects of the ones before.
  */
 export interface BatchState {
   readonly sites: Map<number, SiteState>;
   readonly rows: BatchRows;
   readonly responses: Map<string, StoredResponse>;
-  /** The epoch of the system site; empty if the system site was never written to. */
+  /** Empty if the system site was never written to. */
   readonly systemEpoch: string;
-  /** The state that the batches of the transaction share. */
+  /** What the batches of the transaction share. */
   readonly transaction: BatchTransaction;
   /** As `Head.timeline`. */
   readonly timeline?: number;
 }
 
-/** The outcomes, and the rows to store. A record that changed several times has one row. */
+/** The outcomes and the rows to store. A record that changed several times has one row. */
 export interface BatchResult {
   readonly outcomes: Outcome[];
   readonly entries: JournalRow[];
   readonly rows: Set<BatchRow>;
-  /** The rows of `rows` for IDs that were never used before: the table does not have them. */
+  /** Those of `rows` whose IDs were never used, so the table doesn't have them yet. */
   readonly newRows: Set<BatchRow>;
   readonly responses: ResponseRow[];
-  /** IDs of the sites that were created. The engine inserts a row for each site that has none, before it stores the rows of `sites`. */
+  /** IDs of sites created by the batch. Before it stores the rows of `sites`, the engine inserts one for each of these that has none. */
   readonly newSites: number[];
-  /** IDs of the sites with a changed row. */
+  /** IDs of the sites whose rows changed. */
   readonly sites: Set<number>;
 }
 
-/** The primary keys of the rows that a batch needs: an engine reads these rows, and passes them to `decideBatch`. */
+/** Primary keys of the rows that an engine has to read for `decideBatch`. */
 export interface BatchKeys {
   /** IDs of the sites to lock, in ascending order. */
   readonly sites: readonly number[];
-  /** The records that intents name, and those that the writers of upserts have found. */
+  /** The records named by intents, and those found by the writers of upserts. */
   readonly records: readonly Pick<BatchRow, "site_id" | "resource" | "id">[];
-  /** The API keys and sites by which intents were authorized: records of the system site. */
+  /** The keys and sites that authorized the intents: records of the system site. */
   readonly authorization: readonly SystemRecordKey[];
   readonly responses: readonly Pick<ResponseRow, "site_id" | "key_id" | "name">[];
 }
 
-/** Returns the primary keys of the rows that `intents` need. A record that several intents name is there several times. */
+/** A record named by several intents is listed once for each. */
 export function keysOfBatch(intents: readonly Intent[]): BatchKeys {
   return {
     sites: [...new Set(intents.map(({ site }) => site))].sort((a, b) => a - b),
@@ -91,7 +91,7 @@ export function keysOfBatch(intents: readonly Intent[]): BatchKeys {
   };
 }
 
-/** Returns a state without rows. The caller adds the rows that the intents need. */
+/** Returns a state without rows, for the caller to add. */
 export function emptyBatchState(systemEpoch: string, transaction = new BatchTransaction()): BatchState {
   return { sites: new Map(), rows: new BatchRows(), responses: new Map(), systemEpoch, transaction };
 }
@@ -101,8 +101,8 @@ export function responseKey(site: number, keyId: number, name: string): string {
 }
 
 /**
- * Decides `intents` in order; each intent sees the effects of the intents before it.
- * @param atomic whether to stop at the first rejected intent that aborts the batch (`abortsBatch`), with nothing to store
+ * Decides `intents` in order. Each one sees the effects of the ones before.
+ * @param atomic whether to stop at the first rejection that aborts the batch (`abortsBatch`), with nothing to store
  */
 export function decideBatch(intents: readonly Intent[], state: BatchState, atomic = false): BatchResult {
   const result = emptyBatchResult();
@@ -133,13 +133,16 @@ function emptyBatchResult(): BatchResult {
   };
 }
 
-/** Whether the last of `outcomes` aborted an atomic batch. Then nothing of the batch is stored. */
+/** Whether the last of `outcomes` aborted an atomic batch, so that nothing of it is stored. */
 export function isBatchAborted(outcomes: readonly Outcome[], intents: readonly Intent[]): boolean {
   const last = outcomes.at(-1);
   return last !== undefined && abortsBatch(last, intents[outcomes.length - 1] as Intent);
 }
 
-/** The reasons of a rejection that concern the writer, not the record: an optional intent aborts its batch too, so that the writer begins again. */
+/**
+ * Rejections that are about the writer rather than the record. They abort the batch even if the intent is optional, because the writer has to start
+ * over.
+ */
 const reasonsToBeginAgain: ReadonlySet<string> = new Set(["other-epoch", "authorization-changed", "match-outdated"]);
 
 function abortsBatch(outcome: Outcome, { isOptional }: Intent): boolean {
@@ -147,8 +150,8 @@ function abortsBatch(outcome: Outcome, { isOptional }: Intent): boolean {
 }
 
 /**
- * Asserts that entries are numbered without a gap, up to the revision that their sites will have, and that exactly updates have the record before them.
- * Readers of the journal rely on this. `Snapshot.apply` checks it again.
+ * Asserts that entries are numbered without gaps up to their site's new revision, and that updates, and only updates, have a record before. Readers
+ * of the journal rely on this; `Snapshot.apply` checks it again.
  */
 function requireSound(entries: readonly JournalRow[], revisions: Map<number, number>, { sites }: BatchState): void {
   for (const { site_id: site, revision, operation, before } of entries) {
@@ -179,7 +182,7 @@ function findReplay(intent: Intent, state: BatchState): Outcome | undefined {
   return { kind: "replayed", operation, id, epoch, revision, body };
 }
 
-/** Decides an intent whose key, site and idempotency key were checked. Adds what must be stored to `result`, and the effects to `state`. */
+/** Decides an intent whose key, site and idempotency key were checked. Adds what to store to `result` and updates `state`. */
 function decideIntent(sent: Intent, state: BatchState, result: BatchResult): Outcome {
   const site = state.sites.get(sent.site) as SiteState;
   const { ifHead, ifEpoch, match } = sent;
@@ -208,19 +211,19 @@ function rejected(rejectionReason: RejectedOutcome["rejectionReason"]): Rejected
   return { kind: "rejected", rejectionReason };
 }
 
-/** Returns the update or the create that an upsert is now, or why it is rejected. */
+/** Returns the update or create that an upsert amounts to by now, or the rejection. */
 function readUpsert(intent: Intent, match: Match, { transaction, rows }: BatchState): Intent | RejectedOutcome {
   const found = transaction.presentMatches.find(intent, match);
   if ("rejectionReason" in found) return found;
   const reading = toReading(intent, match, found);
   if ("rejectionReason" in reading || reading.operation === "create") return reading;
   const body = rows.find(reading.site, reading.resource, reading.id as number)?.body;
-  // A dry run reads the row later than the changes, so it may find another value.
+  // In a dry run, the row is read later than the changes, so the value may be different.
   const isSame = body != null && textAt(parseRecord(body), match.keys) === match.value;
   return isSame ? reading : rejected("match-outdated");
 }
 
-/** Adds a change to the result: gives it the next revision of its site, and updates the rows of the site and of the record. Returns its journal entry. */
+/** Records a change as its site's next revision, and updates the rows of the site and record. Returns the journal entry. */
 function addChange(
   intent: Intent,
   { operation, id, body }: Pick<JournalRow, "operation" | "id" | "body">,
@@ -251,8 +254,7 @@ function addChange(
 }
 
 /**
- * Returns the counts after one more change.
- * @param difference 1 if the record exists only after the change, -1 if it existed only before the change, otherwise 0
+ * @param difference 1 if the record only exists after the change, -1 if only before, otherwise 0
  * @throws Error if the stored count was too low
  */
 function countsAfterChange(
@@ -266,7 +268,7 @@ function countsAfterChange(
   return { ...counts, [resource]: { count, revision } };
 }
 
-/** Asserts that the row of a record was not changed after the last entry of the journal. */
+/** Asserts that the record has no change later than the site's last journal entry. */
 function requireInJournal({ site_id, resource, id, revision }: BatchRow, { revision: last }: SiteState): void {
   if (revision > last)
     throw new Error(`site ${site_id} is at revision ${last}, and its ${resource} ${id} at revision ${revision}`);
@@ -291,7 +293,7 @@ function toJournalRow(
   return { site_id, revision, at, actor, resource, id, operation, body, run, before };
 }
 
-/** Returns the operation in the journal. The operation `restore` of an intent becomes `create` if the record does not exist, otherwise `update`. */
+/** Restoring a record is journaled as a create if it doesn't exist, otherwise as an update. */
 function toJournalOperation({ operation }: Intent, row: BatchRow | undefined): Operation {
   if (operation === "restore") return row?.body == null ? "create" : "update";
   return operation as Operation;
@@ -315,23 +317,22 @@ function addStoredResponse(
   result.responses.push(response);
 }
 
-/** The row of a record. A deleted record keeps its row, without a body, so that its ID is not used again. */
+/** A deleted record keeps its row, without a body, so that its ID isn't used again. */
 interface StoredRow {
   readonly revision: number;
   readonly body: string | null;
 }
 
-/** A rejection, nothing to write, or the next change of the site. */
+/** The `change` still needs a revision. */
 type Decision =
   | RejectedOutcome
   | { readonly kind: "unchanged"; readonly id: number; readonly revision: number; readonly body: string }
   | { readonly kind: "change"; readonly id: number; readonly body: string };
 
 /**
- * Decides one intent. An upsert has become an update or a create (record-match.ts).
- * @param row the record's row; undefined if its ID was never used
- * @param nextId the ID for a new record of this site and resource
- * @param epoch the site's epoch
+ * Decides an intent that's no longer an upsert (record-match.ts).
+ * @param row undefined if the ID was never used
+ * @param nextId ID for a new record of this site and resource
  */
 function decideRecordChange(intent: Intent, row: StoredRow | undefined, nextId: number, epoch: string): Decision {
   const { operation, id } = intent;
@@ -363,8 +364,7 @@ function decideUpdate(id: number, valuesJson: string, revision: number, body: st
 }
 
 /**
- * Decides the operation `restore`. A record that is in the state already is unchanged. Otherwise the conditions apply, to deleted records too: the revision
- * of a deleted record is the revision of the delete.
+ * A record that already is as wanted is unchanged. Otherwise the preconditions apply, even to a deleted record, whose revision is that of its delete.
  */
 function decideRestore(id: number, intent: Intent, row: StoredRow | undefined, epoch: string): Decision {
   if (!row) return { kind: "rejected", rejectionReason: "not-found" };

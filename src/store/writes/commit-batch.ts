@@ -1,5 +1,5 @@
-// Commits a batch, as a transaction that is written once for both engines (store/database/transaction.ts): reads the rows, decides the outcomes (batch.ts), and
-// stores the results. The engine for PostgreSQL reads the rows in its own way, in one round trip.
+// Commits a batch: reads the rows, decides the outcomes (batch.ts) and stores the results. The code is shared by both engines
+// (store/database/transaction.ts), except that PostgreSQL reads all rows in one round trip of its own.
 
 import type { Intent, RecordChange } from "../../model/change.ts";
 import { systemSite } from "../../model/system-site.ts";
@@ -23,11 +23,10 @@ import type { BatchTransaction } from "./batch-transaction.ts";
 interface CommitBatchOptions {
   /** As for `decideBatch`. */
   readonly atomic?: boolean | undefined;
-  /** Whether the intents only apply what is recorded about restrictions, so that they are not recorded again. */
+  /** Whether the intents only apply recorded restrictions, which then needn't be recorded again. */
   readonly isAmendment?: boolean;
 }
 
-/** Decides intents and stores the results. */
 export function* commitBatch(
   intents: readonly Intent[],
   transaction: BatchTransaction,
@@ -40,7 +39,7 @@ export function* commitBatch(
 const selectSystemEpoch = `select epoch from sites where id = ${systemSite}`;
 const selectSite = `select ${columnsOf("sites").join(", ")} from sites where id = :id`;
 
-/** Locks the sites of a batch, and reads the rows that it may change or check. */
+/** Locks the batch's sites and reads the rows it may change or check. */
 function* readBatchState(intents: readonly Intent[], transaction: BatchTransaction): Transaction<BatchState> {
   const keys = keysOfBatch(intents);
   const [system] = yield query(selectSystemEpoch);
@@ -63,7 +62,7 @@ function addRows({ rows }: BatchState, found: readonly Row[]): void {
   for (const row of found) rows.add(row as unknown as BatchRow);
 }
 
-/** Decides intents and stores the results. @param state with the rows that they need */
+/** @param state with the rows that the intents need */
 export function* decideAndStore(
   intents: readonly Intent[],
   state: BatchState,
@@ -80,8 +79,8 @@ export function* decideAndStore(
 const lastChanges = `select ${recordChangeColumns} from journal where site_id = :site and revision > :revision order by revision desc limit :limit`;
 
 /**
- * Reads the changes since the writers of upserts found their records, before a batch is decided, and the rows of the records that have the values only
- * now. Usually the revision of the site shows that nothing has changed.
+ * Before a batch is decided, reads what has changed since the writers of upserts looked up their records, and the rows of the records that now have
+ * the values. Usually, the site's revision shows that nothing has.
  */
 export function* updateMatches(intents: readonly Intent[], state: BatchState): Transaction<void> {
   const { presentMatches } = state.transaction;
@@ -93,10 +92,10 @@ export function* updateMatches(intents: readonly Intent[], state: BatchState): T
   addRows(state, yield findByKeys("records", presentMatches.recordsToRead(intents, state.rows)));
 }
 
-/** Stores the results of a batch, without the states of its sites. */
+/** Stores the results of a batch, except the states of its sites. */
 export function* storeRows({ entries, rows, newRows, responses, newSites }: BatchResult): Transaction<void> {
   yield insert("journal", entries);
-  // An insert takes PostgreSQL a third of the time of an upsert.
+  // On PostgreSQL, an insert takes a third as long as an upsert.
   if (newRows.size > 0) yield insert("records", [...newRows]);
   if (rows.size > newRows.size)
     yield upsert(
@@ -113,7 +112,6 @@ export function* storeRows({ entries, rows, newRows, responses, newSites }: Batc
     );
 }
 
-/** Stores the states of the `changed` sites. */
 export function* storeSites(sites: ReadonlyMap<number, SiteState>, changed: ReadonlySet<number>): Transaction<void> {
   yield upsert(
     "sites",

@@ -1,8 +1,7 @@
-// The engine of a dry run: it decides intents as a database would, and stores nothing.
+// Decides intents as the database would, without storing anything.
 //
-// It reads the records that intents name when they are decided, so a dry run costs as much as its intents, whatever the size of the site. The records
-// that it changes are in a temporary table, so that later intents see them. Others can write meanwhile: a record that the dry run has not changed
-// is as it is when it is read.
+// It reads only the records that the intents need, when they're decided, so the cost doesn't depend on the size of the site. Changed records go to a
+// temporary table, where later intents see them. Others can write meanwhile: a record that the dry run hasn't changed is as of when it's read.
 
 import { openScratch } from "../../lib/scratch-database.ts";
 import { createYielder } from "../../lib/yielding.ts";
@@ -25,27 +24,27 @@ import type { PresentMatches } from "./present-matches.ts";
 
 const withScratchErrors = withTemporaryFileErrors("the records cannot be kept in a temporary file for the dry run");
 
-/** Maximum keys per read. */
+/** Per read. */
 const maxKeys = 500;
 
 export type DryRunReads = Pick<Engine, "readRows" | "readJournalPage">;
 
-/** Decides the intents of one site. Close it after use. Its methods also throw ProblemError `unavailable` if the temporary file cannot be written. */
+/** Decides intents for one site. Close it after use. All methods can throw ProblemError `unavailable` if the temporary file can't be written. */
 export class DryRunEngine implements EngineCommits {
   readonly #engine: DryRunReads;
   readonly #site: number;
   /** Opened for the first change. */
   #changed: ChangedRecords | undefined;
   readonly #yieldIfDue = createYielder();
-  /** The state of all single batches: the changes of others are known as of the first of them. */
+  /** Shared by all single batches, so changes by others are as of the first of them. */
   readonly #single = new BatchTransaction({});
   /** The number of changes so far. */
   #changes = 0;
-  /** The last IDs of the resources, after these changes. */
+  /** The last ID of each resource, after these changes. */
   #lastIds: Record<string, number> = {};
-  /** The epoch of the site; undefined while the site has no change. */
+  /** Undefined as long as the site has no changes. */
   #epoch: string | undefined;
-  /** The state of a site without changes. Its epoch is random, and used only if the site has none yet. */
+  /** For a site without changes. Its random epoch is used if the site has none yet. */
   readonly #newSite = newSiteState();
 
   constructor(engine: DryRunReads, site: number) {
@@ -53,12 +52,12 @@ export class DryRunEngine implements EngineCommits {
     this.#site = site;
   }
 
-  /** @throws OutdatedError if the site gets another epoch during the dry run */
+  /** @throws OutdatedError if the site's epoch changes during the dry run */
   async commit(intents: readonly Intent[], options?: CommitOptions): Promise<readonly Outcome[]> {
     return this.#decide(intents, this.#single, options?.atomic);
   }
 
-  /** The result has no run, because nothing is stored. @throws OutdatedError as `commit` */
+  /** The result has no run, because nothing is stored. @throws OutdatedError like `commit` */
   async commitAtomically(
     ...[batches, onOutcomes, { run } = {}]: Parameters<Engine["commitAtomically"]>
   ): Promise<AtomicCommitResult> {
@@ -70,10 +69,7 @@ export class DryRunEngine implements EngineCommits {
     return { kind: "committed", run: null };
   }
 
-  /**
-   * Returns the revision that a record has in the database, if this dry run has changed it; 0 if the dry run has created the record, and undefined if
-   * it has not changed the record.
-   */
+  /** Returns the revision in the database of a record changed by this dry run; 0 if the dry run created it, undefined if it didn't touch it. */
   revisionBefore(resource: string, id: number): number | undefined {
     return withScratchErrors(() => this.#changed?.find({ resource, id })?.before);
   }
@@ -100,7 +96,7 @@ export class DryRunEngine implements EngineCommits {
       state.rows.add(added);
       revisions.set(added, row.revision);
     }
-    // The read can be synchronous, so that it has not yielded.
+    // The read may have been synchronous.
     await this.#yieldIfDue();
     const site = this.#toState(read, intents);
     state.sites.set(this.#site, site);
@@ -116,7 +112,7 @@ export class DryRunEngine implements EngineCommits {
     return outcomes;
   }
 
-  /** Reads the changes since the writers of upserts found their records. */
+  /** Reads what has changed since the writers of upserts looked up their records. */
   async #readChanges(intents: readonly Intent[], presentMatches: PresentMatches): Promise<void> {
     for (const part of presentMatches.entriesToRead(intents)) {
       const entries: RecordChange[] = [];
@@ -132,7 +128,7 @@ export class DryRunEngine implements EngineCommits {
     }
   }
 
-  /** Adds the records that this dry run has changed before. Returns the keys of the others, each once. */
+  /** Adds the records that this dry run has already changed. Returns the keys of the others, without duplicates. */
   #addChanged(keys: readonly RecordKey[], rows: BatchRows): RecordKey[] {
     const others = new Map<string, RecordKey>();
     for (const { resource, id } of keys) {
@@ -144,7 +140,6 @@ export class DryRunEngine implements EngineCommits {
     return [...others.values()];
   }
 
-  /** Reads records, and the state of the site. */
   async #read(keys: readonly RecordKey[]): Promise<SiteRows> {
     let read = await this.#engine.readRows(this.#site, keys.slice(0, maxKeys));
     const rows = [...read.rows];
@@ -156,14 +151,14 @@ export class DryRunEngine implements EngineCommits {
     return { ...read, rows };
   }
 
-  /** Returns the state of the site after the changes of this dry run. @throws OutdatedError if the site has another epoch than before */
+  /** Returns the site's state after the changes of this dry run. @throws OutdatedError if the epoch has changed */
   #toState({ head, lastIds: stored }: SiteRows, intents: readonly Intent[]): SiteState {
     if (head.revision > 0) this.#epoch ??= head.epoch;
     if (this.#epoch !== undefined && head.epoch !== this.#epoch) throw new OutdatedError("epoch");
     const { epoch } = isUsableEpoch(head.epoch) ? head : this.#newSite;
     const lastIds = { ...this.#lastIds };
     for (const [resource, id] of Object.entries(stored)) lastIds[resource] = Math.max(id, lastIds[resource] ?? 0);
-    // Nobody asks a dry run for counts. These are so high that the deletes of the batch do not make them negative.
+    // Nobody reads a dry run's counts. They just have to be high enough for deletes not to make them negative.
     const counts = Object.fromEntries(
       intents.map(({ resource }) => [resource, { count: intents.length, revision: 0 }]),
     );
@@ -171,18 +166,17 @@ export class DryRunEngine implements EngineCommits {
   }
 }
 
-/** Removes the conditions that only the transaction of the real write can check, and the idempotency key, whose response is not stored. */
+/** Removes the preconditions that only the real transaction can check, and the idempotency key, since no response is stored. */
 function withoutConditions(intent: Intent): Intent {
   const none = { ifSystemEpoch: undefined, authorizedBy: undefined, idempotency: undefined };
   return { ...intent, ...none };
 }
 
 interface ChangedRow extends RecordRow {
-  /** The revision before the dry run; 0 if the record did not exist. */
+  /** The revision before the dry run; 0 if the record didn't exist. */
   readonly before: number;
 }
 
-/** The records that the dry run has changed. */
 class ChangedRecords {
   readonly #database = openScratch(
     "create table scratch.rows (resource text, id integer, revision integer, body text, before integer, primary key (resource, id)) strict, without rowid",
@@ -194,7 +188,7 @@ class ChangedRecords {
     "select resource, id, revision, body, before from scratch.rows where resource = ? and id = ?",
   );
 
-  /** @param before ignored for a record that was changed before */
+  /** @param before ignored if the record was already changed */
   put({ resource, id, revision, body }: RecordRow, before: number): void {
     this.#put.run(resource, id, revision, body, before);
   }

@@ -1,5 +1,5 @@
-// Parses stored records. The decision on one intent needs the same record up to three times: for the match, for the merge and for the matches of later
-// intents. Parsing takes longer than all else in these, so the record that was used last is kept.
+// Parses stored records. Deciding one intent needs the same record up to three times: for the match, the merge, and the matches of later intents.
+// Parsing is the slowest part of these, so we keep the last record.
 
 interface ParsedRecord {
   readonly json: string;
@@ -8,13 +8,13 @@ interface ParsedRecord {
 
 let last: ParsedRecord = { json: "{}", record: {} };
 
-/** Returns the record with this JSON. Other callers may get the same object, so it must not be changed. */
+/** The result is shared, so don't change it. */
 export function parseRecord(json: string): object {
   if (json !== last.json) last = { json, record: JSON.parse(json) };
   return last.record;
 }
 
-/** Returns the JSON of a record that `parseRecord` will probably parse next. The record must not be changed after that. */
+/** Like `JSON.stringify`, for a record that's likely to be parsed next. Don't change the record afterwards. */
 export function stringifyRecord(record: object): string {
   const json = JSON.stringify(record);
   last = { json, record };

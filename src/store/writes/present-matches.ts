@@ -1,16 +1,16 @@
 // Brings the matches of upserts up to date, in the transaction that stores them.
 //
-// An example: the writer of an upsert has found that brand 7 has the account number A-1, as of revision 12. By now, the site has revision 14.
+// For example, the writer of an upsert found at revision 12 that brand 7 has the account number A-1. The site is now at revision 14:
 //
-//   13  updates brand 7: its account number is A-9 now
-//   14  creates brand 9, with the account number A-1
+//   13  updates brand 7: its account number is now A-9
+//   14  creates brand 9 with the account number A-1
 //
-// (1) The engine has locked the site. It reads entries 13 and 14 (`entriesToRead`), and passes them to `add`.
-// (2) `find` returns brand 9: brand 7 is among the changed records, and has another value now. The row of brand 9 is read too (`recordsToRead`).
-// (3) The transaction changes brand 9 itself (`track`). If it gives the brand another account number, a later upsert of A-1 is rejected as
-//     `match-moved`: whoever sends both can't have meant that.
+// (1) With the site locked, the engine reads entries 13 and 14 (`entriesToRead`) and passes them to `add`.
+// (2) `find` returns brand 9, because brand 7 has changed and no longer has the value. The row of brand 9 is read too (`recordsToRead`).
+// (3) The transaction itself changes brand 9 (`track`). If that gives it another account number, a later upsert of A-1 is rejected as `match-moved`,
+// because the sender of both can't have meant that.
 //
-// Like the decisions (batch.ts), this code reads nothing from the database.
+// Like the decisions (batch.ts), this code doesn't read the database.
 
 import {
   type FoundRecords,
@@ -25,10 +25,10 @@ import type { BatchRow, BatchRows } from "./batch-rows.ts";
 import { parseRecord } from "./parsed-record.ts";
 import { onlyRecord } from "./record-match.ts";
 
-/** Maximum journal entries of a site that one transaction reads for this. Reading them takes about 50 ms. */
+/** Maximum journal entries of a site read for this in one transaction, which takes about 50 ms. */
 const maxEntries = 10_000;
 
-/** The journal entries to read of a site: the entries after `revision`; if there are more than `limit`, only the last `limit`. */
+/** The entries after `revision` or, if there are more, the last `limit` of them. */
 interface EntriesToRead {
   readonly site: number;
   readonly revision: number;
@@ -38,31 +38,31 @@ interface EntriesToRead {
 /** What has changed in a field of a resource. */
 interface FieldChanges {
   readonly keys: Match["keys"];
-  /** All changes of others after this revision are known. */
+  /** Changes by others are known after this revision. */
   readonly knownAfter: number;
-  /** The values of the records that others have changed, as they left them. */
+  /** Records changed by others, with the values they have now. */
   readonly others: ChangedValues;
-  /** The values of the records that this transaction has changed. */
+  /** Records changed by this transaction. */
   readonly own: ChangedValues;
 }
 
-/** The upserts of one transaction, and what has changed since their writers looked up the records. */
+/** What has changed since the writers of a transaction's upserts looked up their records. */
 export class PresentMatches {
-  /** By site and resource, and there by field. */
+  /** By site and resource, then by field. */
   readonly #resources = new Map<string, Map<string, FieldChanges>>();
   readonly #transaction: "batch" | "run" | "large";
-  /** All changes of a run, whose later batches can have upserts by other fields. */
+  /** All changes of a run, because its later batches can have upserts by other fields. */
   readonly #own: RecordChange[] = [];
 
   /**
-   * @param transaction of one batch, of a run, or of any number of batches. The own changes of the last would take too much memory, so its upserts must
-   *   all have different values
+   * @param transaction a single batch, a run, or any number of batches. Keeping the last kind's own changes would take too much memory, so its
+   * upserts must have distinct values
    */
   constructor(transaction: "batch" | "run" | "large") {
     this.#transaction = transaction;
   }
 
-  /** Returns the entries to read and to pass to `add` before `intents` are decided. */
+  /** Returns the entries to read and pass to `add` before `intents` are decided. */
   entriesToRead(intents: readonly Intent[]): EntriesToRead[] {
     const revisions = new Map<number, number>();
     for (const { site, resource, match } of intents) {
@@ -73,9 +73,9 @@ export class PresentMatches {
   }
 
   /**
-   * Adds the entries that were read of a site for `intents`. Older entries may be missing (over `limit`, or pruned).
-   * @param entries the latest first
-   * @param last the last revision of the site
+   * Adds the entries read from a site for `intents`. Older ones may be missing (over `limit`, or pruned).
+   * @param entries latest first
+   * @param last the site's last revision
    */
   add(intents: readonly Intent[], { site }: EntriesToRead, entries: readonly RecordChange[], last: number): void {
     const knownAfter = last - entries.length;
@@ -93,14 +93,13 @@ export class PresentMatches {
     }
   }
 
-  /** Tracks a change of this transaction. */
   track(site: number, change: RecordChange): void {
     if (this.#transaction === "run") this.#own.push(change);
     if (this.#transaction === "large" || this.#resources.size === 0) return;
     for (const { own } of this.#fieldsOf(site, change.resource)?.values() ?? []) own.apply(change);
   }
 
-  /** Returns the records to update that `keysOfBatch` doesn't name, because only now they are the only ones with their values, except those in `rows`. */
+  /** Returns the records that have only now become the single match of an upsert, so `keysOfBatch` didn't list them. Leaves out those in `rows`. */
   recordsToRead(intents: readonly Intent[], rows: BatchRows): Pick<BatchRow, "site_id" | "resource" | "id">[] {
     return intents.flatMap((intent) => {
       const { site, resource, match } = intent;
@@ -112,7 +111,7 @@ export class PresentMatches {
     });
   }
 
-  /** Returns the records that have the value of an upsert now, or the reason to reject it. */
+  /** Returns the records that now have an upsert's value, or why it's rejected. */
   find({ site, resource }: Intent, { keys, value, revision, found }: Match): FoundRecords | RejectedOutcome {
     const field = this.#fieldsOf(site, resource)?.get(nameOf({ keys }));
     if (!field || field.knownAfter > revision) return outdated;
@@ -120,7 +119,7 @@ export class PresentMatches {
     const ids = found.ids.filter((id) => !others.has(id));
     for (const id of others.idsWith(value)) ids.push(id);
     const unknown = found.count - found.ids.length;
-    // With fewer, it depends on the records whose IDs aren't known.
+    // It would depend on the records whose IDs we don't have.
     if (unknown > 0 && ids.length < 2) return outdated;
     if (ids.length > 1) return { ids: ids.sort((a, b) => a - b).slice(0, maxFoundIds), count: ids.length + unknown };
     const moved = ids.find((id) => own.has(id) && !own.idsWith(value).has(id));
@@ -140,7 +139,7 @@ export class PresentMatches {
 
 const outdated: RejectedOutcome = { kind: "rejected", rejectionReason: "match-outdated" };
 
-/** The present values of a field in changed records. */
+/** The values that changed records now have in a field. */
 class ChangedValues {
   readonly #keys: Match["keys"];
   /** Empty for a deleted record. */

@@ -1,7 +1,7 @@
-// Upserts: writes that update the record that has a value, or create it; for imports (`--match`) and batch requests (`match`).
+// Upserts update the record that has a value, or create one. Imports (`--match`) and batch requests (`match`) use them.
 //
-// The writer looks up the records that have the value, and validates the fields both ways: as changes, and as a new record. So an upsert is plain data
-// (`Intent.match`). The transaction brings the records up to date (present-matches.ts), and decides which of the two it becomes (`toReading`).
+// The writer looks up the records with the value, and validates the fields both as changes and as a new record, so an upsert is plain data
+// (`Intent.match`). The transaction brings the match up to date (present-matches.ts) and turns it into one or the other (`toReading`).
 
 import type { FoundRecords, Intent, Match, RejectedOutcome } from "../../model/change.ts";
 import { maxFoundIds } from "../../model/change.ts";
@@ -16,14 +16,13 @@ import {
 import { parseNewRecord, parseRecordChanges } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 
-/** The part of an upsert that follows from its fields. */
 type UpsertValues = Pick<Intent, "valuesJson"> & Pick<Match, "newJson">;
 
 /**
- * Validates fields as changes, and as a new record.
- * @param fields as decoded. A member `ID` is left out
- * @param fieldErrors the errors of decoding
- * @param changesJson the changes, if they are known to be valid
+ * Validates fields both as changes and as a new record.
+ * @param fields as decoded; `ID` is ignored
+ * @param fieldErrors errors from decoding
+ * @param changesJson the changes, if they're known to be valid
  */
 export function toUpsertValues(
   resource: Resource,
@@ -40,12 +39,12 @@ export function toUpsertValues(
     }
   };
   const valuesJson = changesJson ?? jsonAs("update");
-  // What isn't valid as a change isn't valid as a new record either.
+  // Fields that are invalid as changes are invalid in a new record too.
   const newJson = valuesJson === "" ? "" : jsonAs("create");
   return { valuesJson, newJson: newJson === valuesJson ? undefined : newJson };
 }
 
-/** Validates fields as those of a new record, or as changes. @throws ProblemError `invalid-record` */
+/** @throws ProblemError `invalid-record` */
 export function validateAs(
   kind: "create" | "update",
   resource: Resource,
@@ -58,7 +57,7 @@ export function validateAs(
     : parseRecordChanges(resource, fields, fieldErrors, limits).values;
 }
 
-/** Returns why fields aren't valid. They must not be. */
+/** Returns what's wrong with fields known to be invalid. */
 export function validationProblem(...args: Parameters<typeof validateAs>): ProblemError {
   try {
     validateAs(...args);
@@ -69,7 +68,7 @@ export function validationProblem(...args: Parameters<typeof validateAs>): Probl
   throw new Error("a valid record was rejected as invalid");
 }
 
-/** Returns what an upsert is if the records `found` have its value, or why it is rejected. */
+/** Returns the update or create that an upsert amounts to if the records `found` have its value, or why it's rejected. */
 export function toReading(
   intent: Intent,
   { newJson = intent.valuesJson }: Match,
@@ -86,15 +85,15 @@ export function toReading(
   return { ...intent, operation: "update", id, match: undefined };
 }
 
-/** Returns the ID of the only record with a value; undefined if none or several have it. */
+/** Returns the ID if exactly one record has the value. */
 export function onlyRecord({ ids, count }: FoundRecords): number | undefined {
   return count === 1 ? ids[0] : undefined;
 }
 
-/** Maximum records that a message names. */
+/** How many records to list in a message. */
 const maxNamed = maxFoundIds - 1;
 
-/** Returns the error of an upsert whose value several records have. @param field its path */
+/** The error if several records have an upsert's value. @param field its path */
 export function severalMatchesError(field: string, { count, ids }: FoundRecords): ProblemError {
   const some = ids.slice(0, maxNamed).join(", ") + (ids.length > maxNamed ? ", ..." : "");
   return invalidRecordError([{ field, ...fault("several-matches", ` (${some}); name one by its ID`, { count }) }]);

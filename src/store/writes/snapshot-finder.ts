@@ -1,7 +1,7 @@
-// Finds the records of a batch request by their match values, in the snapshot of the site.
+// Finds the records of a batch request by their match values, in the site's snapshot.
 //
-// One pass over the records of a resource finds the records of all match values of the request. It runs in slices, and is shared with no other
-// request. Each block keeps the column of the field for the next pass, as for a filter.
+// A single pass over a resource finds the records for all values. It runs in slices and isn't shared with other requests. As with filters, blocks
+// keep the field's column for the next pass.
 
 import type { FoundRecords } from "../../model/change.ts";
 import { OutdatedError } from "../../model/errors.ts";
@@ -10,7 +10,7 @@ import { findIdsByTexts } from "../memory/order.ts";
 import { Snapshot } from "../memory/snapshot.ts";
 import type { SiteView } from "../reads/site-views.ts";
 
-/** The match values of one resource. */
+/** The match values to find in one resource. */
 export interface WantedTexts {
   readonly resource: Resource;
   readonly textField: TextFieldPath;
@@ -19,24 +19,23 @@ export interface WantedTexts {
 
 /** The records of a site with certain texts, as of one head. */
 export interface FoundByText {
-  /** They may be known as of later revisions too. */
+  /** The records may reflect later revisions too. */
   readonly revision: number;
   /** Empty if the site was never written to. */
   readonly epoch: string;
-  /** Returns the records of a resource that have one of its wanted texts. */
   find(resource: Resource, text: string): FoundRecords;
 }
 
 const none: FoundRecords = { ids: [], count: 0 };
 
-/** Makes the names of searches unique, because a `WorkLimiter` shares work with the same name. */
+/** Makes the names of searches unique, because `WorkLimiter` shares work with the same name. */
 let searches = 0;
 
 /**
- * Finds the records with the texts in `view`. If the site is not in memory, loads it.
- * @param wanted one of each resource
- * @param isWanted whether the client still waits
- * @throws OutdatedError if the site has another epoch than `view`; AbandonedWorkError if the client does not wait any more
+ * Loads the site if it isn't in memory.
+ * @param wanted at most one per resource
+ * @param isWanted whether the client is still waiting
+ * @throws OutdatedError if the site's epoch isn't that of `view`; AbandonedWorkError if the client is gone
  */
 export async function findByTexts(
   view: SiteView,

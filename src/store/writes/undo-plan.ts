@@ -1,14 +1,14 @@
-// Plans the undo of one run of a client: a batch request, or another undo. The ID of the run says which revisions its changes may have, so only these
-// entries of the journal are read. A record that anybody has changed after the run is left alone, and listed.
+// Plans the undo of a client's run: a batch request, or another undo. The run's ID tells which revisions it can have, so we only read those journal
+// entries. Records changed by anyone since are left alone and listed.
 //
-// An example: the run `k3J9aZ0q-18-3` may have the revisions 18 to 20. It has three entries in the journal.
+// For example, the run `k3J9aZ0q-18-3` can have revisions 18 to 20, and has three journal entries:
 //
-//   18  creates brand 30          The brand still has revision 18. The plan deletes it.
-//   19  updates brand 7           The brand still has revision 19. The plan restores the record before entry 19.
-//   20  updates order status 3    The order status has revision 25 by now. The plan skips it.
+//   18  creates brand 30          Still at revision 18: delete it.
+//   19  updates brand 7           Still at revision 19: restore the record before entry 19.
+//   20  updates order status 3    Now at revision 25: skip it.
 //
-// Each change of a plan has a condition: the record still has the version that the run gave it. So a plan that is outdated cannot undo anything else.
-// The command `undo` makes its changes with the same functions (operator/journal/undo.ts).
+// Each change in the plan requires that the record still has the run's version, so an outdated plan can't undo anything else. The command `undo` uses
+// the same functions (operator/journal/undo.ts).
 
 import { createYielder, readInChunks } from "../../lib/yielding.ts";
 import { type Intent, type JournalEntry, versionOf } from "../../model/change.ts";
@@ -20,46 +20,45 @@ import { type RecordKey, toKeyText } from "../../model/record-key.ts";
 import { parseRun } from "../../model/run.ts";
 import { requireHeadAtLeast } from "../database/required-head.ts";
 
-/** A record that is to have its earlier state again. */
+/** A record to put back into an earlier state. */
 export interface UndoneRecord {
   readonly resource: string;
   readonly id: number;
-  /** The record before the changes, as JSON text; null if it did not exist. */
+  /** JSON of the record before the changes; null if it didn't exist. */
   readonly before: string | null;
-  /** The revision of its last change. */
+  /** Revision of the last change to undo. */
   readonly last: number;
 }
 
-/** A record that stays as it is, because it was changed later. */
+/** A record that's left alone because it was changed later. */
 export interface LaterChangedRecord {
   readonly resource: string;
   readonly id: number;
-  /** The revision of its last change. */
+  /** Revision of its last change. */
   readonly revision: number;
 }
 
-/** The undo of a run, before it is stored. Each record of the run is in it once. */
+/** The undo of a run, before it's stored. Lists each record once. */
 export interface UndoPlan {
-  /** The epoch of the site. */
   readonly epoch: string;
-  /** The records to change, in the order of their first changes. */
+  /** Ordered by their first changes. */
   readonly records: readonly UndoneRecord[];
-  /** The number of records that have their earlier state already. */
+  /** How many records already are in their earlier state. */
   readonly unchanged: number;
   readonly skipped: readonly LaterChangedRecord[];
 }
 
-/** The site of a run, and its head that the caller knows. */
+/** A site and its head, as the caller knows it. */
 type SiteHead = Head & { readonly siteId: number };
 
 type PlanReads = Pick<Engine, "readJournalPage" | "readRows">;
 
-/** Entries, or rows, per read. A read takes SQLite a few milliseconds. */
+/** Entries or rows per read, which takes SQLite a few milliseconds. */
 const readSize = 500;
 
 /**
  * Returns the maximum number of changes of a run.
- * @throws ProblemError `not-found` if `run` is not the ID of a run of a client; `forbidden` for the ID of a run of an operator
+ * @throws ProblemError `not-found` if this isn't a client's run, `forbidden` if it's an operator's
  */
 export function sizeOfRun(run: string): number {
   const { first, last } = revisionsOfRun(run);
@@ -67,12 +66,12 @@ export function sizeOfRun(run: string): number {
 }
 
 /**
- * Plans the undo of a run: reads its entries and the present rows of its records. Yields to the event loop in between.
+ * Plans the undo of a run, from its entries and the current rows of its records. Yields to the event loop in between.
  * @param site with the head that the caller knows
- * @param mayUndo returns whether the caller may undo the changes of an actor
- * @throws ProblemError `not-found` if the run does not exist, `forbidden` if it is of another actor, `gone` if entries were pruned; `unavailable` if the
- *   database is behind `site`
- * @throws OutdatedError if the site has another epoch
+ * @param mayUndo whether the caller may undo changes by this actor
+ * @throws ProblemError `not-found` if there's no such run, `forbidden` if it's someone else's, `gone` if entries were pruned, `unavailable` if the
+ * database is behind `site`
+ * @throws OutdatedError if the site's epoch has changed
  */
 export async function planUndo(
   engine: PlanReads,
@@ -97,13 +96,11 @@ export async function planUndo(
   return { epoch: known.epoch, records, unchanged: changed.length - records.length - skipped.length, skipped };
 }
 
-/** Members of an intent that do not depend on the record. */
 type CommonMembers = Pick<Intent, "site" | "actor" | "at" | "ifSystemEpoch" | "authorizedBy" | "isOptional">;
 
 /**
- * Returns the intent that gives a record its earlier state.
- * @param epoch the epoch of the site
- * @param isForced whether to do this also if the record has changed after its `last` change
+ * Returns the intent that puts a record back into its earlier state.
+ * @param isForced whether to do so even if the record has changed since `last`
  */
 export function toUndoIntent(record: UndoneRecord, epoch: string, common: CommonMembers, isForced = false): Intent {
   const { resource, id, before, last } = record;
@@ -112,12 +109,12 @@ export function toUndoIntent(record: UndoneRecord, epoch: string, common: Common
   return { ...common, resource, id, operation, valuesJson: before ?? "{}", ifEpoch: epoch, ifVersion };
 }
 
-/** Returns the record before the change of an entry, as JSON text; null if it did not exist. */
+/** Returns the JSON of a record before the entry's change; null if it didn't exist. */
 export function stateBefore({ operation, body, before }: JournalEntry): string | null {
   return operation === "delete" ? body : before;
 }
 
-/** Returns the records that a run has changed, each with its state before the run. */
+/** Returns the records changed by a run, with their states before it. */
 async function readChangedRecords(
   engine: PlanReads,
   site: SiteHead,
@@ -136,7 +133,6 @@ async function readChangedRecords(
   return [...changed.values()];
 }
 
-/** Yields the entries of a run: the entry with its first revision, and those after it that have the same run. */
 async function* readEntriesOfRun(engine: PlanReads, site: SiteHead, run: string): AsyncGenerator<JournalEntry> {
   const { first, last } = revisionsOfRun(run);
   const yieldIfDue = createYielder();
@@ -146,7 +142,7 @@ async function* readEntriesOfRun(engine: PlanReads, site: SiteHead, run: string)
     requireSameHistory(page.head, site);
     const isPruned = page.floor > revision;
     const own = page.entries.filter((entry) => entry.run === run && entry.revision <= last);
-    // The owner of the first entries that are left decides whether the caller may know that the run was there.
+    // The actor of the first remaining entry decides whether the caller may know of this run.
     yield* isPruned ? own.slice(0, 1) : own;
     if (isPruned) throw prunedError(run);
     if (revision === first - 1 && own[0]?.revision !== first) throw unknownRunError(run);
@@ -156,7 +152,7 @@ async function* readEntriesOfRun(engine: PlanReads, site: SiteHead, run: string)
 
 type PresentRow = Pick<RecordRow, "revision" | "body">;
 
-/** Returns the present row of each record, in the order of the records. */
+/** Returns the rows in the order of `records`. */
 async function readPresentRows(
   engine: Pick<Engine, "readRows">,
   site: SiteHead,
@@ -169,7 +165,7 @@ async function readPresentRows(
   return keys.map((key) => found.get(toKeyText(key)) ?? { revision: 0, body: null });
 }
 
-/** Returns a copy. The caller has the head of a snapshot, which advances while the database is read. */
+/** Copies the caller's head, because a snapshot's advances while we read the database. */
 function presentHead(site: SiteHead): SiteHead {
   return { siteId: site.siteId, ...copyHead(site) };
 }
@@ -179,10 +175,10 @@ function requireSameHistory(head: Head, site: SiteHead): void {
   if (head.epoch !== site.epoch || head.timeline !== site.timeline) throw new OutdatedError("epoch");
 }
 
-/** The runs of commands and of the console have this form, which does not say where their changes are. */
+/** The runs of commands and the console look like this, which doesn't tell where their changes are. */
 const operatorRun = /^[0-9A-Za-z]{8}$/;
 
-/** @throws ProblemError as `sizeOfRun` does */
+/** @throws ProblemError like `sizeOfRun` */
 function revisionsOfRun(run: string): { first: number; last: number } {
   const revisions = parseRun(run);
   if (revisions && revisions.last - revisions.first < maxBatchOperations) return revisions;

@@ -4,18 +4,18 @@ import { withTemporaryFileErrors } from "../../model/errors.ts";
 
 const withScratchErrors = withTemporaryFileErrors("the values of the records cannot be kept in a temporary file");
 
-/** The IDs of records by the value of a field, in a temporary file. It takes the same memory for any number of records. */
+/** Finds records by the value of a field. Uses a temporary file, so memory doesn't grow with the number of records. */
 export class ValueIndex {
   readonly #database: Database;
   readonly #statements: ReturnType<typeof statements>;
 
-  /** @throws ProblemError `unavailable`, as all methods do, if space is missing for the temporary file */
+  /** @throws ProblemError `unavailable`, like all methods, if there's no space for the temporary file */
   constructor() {
     this.#database = withScratchErrors(() => openScratch(tables));
     this.#statements = statements(this.#database);
   }
 
-  /** Sets the value of a record, and replaces its earlier value. */
+  /** Replaces the record's earlier value. */
   set(id: number, value: string): void {
     withScratchErrors(() => this.#statements.set.run(id, value));
   }
@@ -28,7 +28,7 @@ export class ValueIndex {
     withScratchErrors(() => this.#statements.clear.run());
   }
 
-  /** Returns the IDs of the records with a value, in ascending order, at most `limit`. */
+  /** Returns up to `limit` IDs in ascending order. */
   find(value: string, limit: number): number[] {
     return withScratchErrors(() => this.#statements.find.all(value, limit).map(({ id }) => id));
   }

@@ -1,14 +1,13 @@
-// Checks that the API keys and sites that authorized the writes of a batch have not changed while the writes waited for the database. Their records are read
-// again for this, in the transaction of the batch. So a revoked key stores nothing.
+// Checks that the API keys and sites that authorized a batch haven't changed while its writes waited for the database. The batch's transaction reads
+// their records again, so that a revoked key can't store anything.
 
 import type { Intent, Outcome } from "../../model/change.ts";
 import { keyResourceName, siteResourceName, systemSite } from "../../model/system-site.ts";
 import type { BatchRow, BatchRows } from "./batch-rows.ts";
 
-/** Identifies a record of the system site. */
 export type SystemRecordKey = Pick<BatchRow, "resource" | "id">;
 
-/** Returns the records of the API keys and sites by which `intents` were authorized. */
+/** Returns the API keys and sites that `intents` were authorized by. */
 export function authorizationKeys(intents: readonly Intent[]): SystemRecordKey[] {
   const keys = new Set<number>();
   const sites = new Set<number>();
@@ -23,17 +22,15 @@ export function authorizationKeys(intents: readonly Intent[]): SystemRecordKey[]
 }
 
 interface SystemState {
-  /** With the records that `authorizationKeys` names. */
+  /** Must include the records from `authorizationKeys`. */
   readonly rows: BatchRows;
-  /** The epoch of the system site. */
   readonly systemEpoch: string;
-  /** As `Head.timeline`. */
   readonly timeline?: number | undefined;
 }
 
 /**
- * Rejects a write if `restore` has replaced the database since the writer read it, or if the key or a site has changed since the write was authorized.
- * After `restore`, equal IDs and revisions mean nothing. After a failover, which may have lost commits, they may mean something else.
+ * Rejects a write if the database was restored since the writer read it, or if the key or a site has changed since the write was authorized. After a
+ * restore, IDs and revisions mean nothing; after a failover, which can lose commits, they may mean something else.
  */
 export function rejectIfAuthorizationChanged(
   intent: Intent,

@@ -1,11 +1,10 @@
-// Commits the writes of clients in batches. A batch takes one transaction and one flush to disk for all its writes. It needs no timer.
+// Commits client writes in batches: one transaction and one flush to disk for many writes, without a timer.
 //
-// A batch starts when a write arrives and no batch is in progress, or when the batch before is done. If the batch before had several writes,
-// the next batch first waits until a tick brings no further write, for at most 8 ticks.
+// A batch starts when a write arrives and none is running, or when the previous one is done. If that had several writes, we first wait for a tick
+// without new ones, for up to 8 ticks.
 //
-// Reads go before writes. While reads arrive, the next batch waits for at most 60 reads per write of the previous batch, and ends its wait when
-// 4 ticks bring no read. At most 8 outcomes per tick are sent to clients meanwhile. Without reads, writes do not wait. See "Reads go before writes" in
-// docs/decisions/storage.md.
+// Reads go first. While they keep coming, up to 60 may pass per write of the last batch, until 4 ticks bring none, and only 8 outcomes are sent per
+// tick. Without reads, writes don't wait. See "Reads go before writes" in docs/decisions/storage.md.
 
 import { Semaphore } from "../../lib/concurrency.ts";
 import { Histogram } from "../../lib/metrics.ts";
@@ -15,22 +14,19 @@ import type { AtomicCommitOptions, AtomicCommitResult, Engine, OnOutcomes } from
 import { ProblemError, RetryableError } from "../../model/errors.ts";
 import type { SiteViews } from "../reads/site-views.ts";
 
-/** Maximum writes in one transaction. */
+/** Per transaction. */
 const maxBatchWrites = 512;
-/** Maximum writes that wait for a transaction. */
+/** Maximum writes waiting for a transaction. */
 const maxQueuedWrites = 10_000;
-/** Maximum transactions of many writes that run or wait. The writes are in memory, and each transaction takes up to a quarter of a second. */
+/** Maximum transactions of `commitAtomically` running or waiting. Their writes are in memory, and each takes up to a quarter of a second. */
 const maxAtomicCommits = 16;
-/** Maximum ticks that a batch waits for more writes. */
+/** Maximum ticks a batch waits for more writes. */
 const maxGatherTicks = 8;
-/**
- * While reads arrive, a batch waits for at most this number of reads per write of the last batch. A write costs as much as four to six look-ups,
- * so writes get about a tenth of the time.
- */
+/** How many reads may pass per write of the last batch. A write costs as much as four to six look-ups, so writes get about a tenth of the time. */
 const readsPerWrite = 60;
-/** A batch stops waiting for reads after this number of ticks without a read. */
+/** Ticks without a read after which a batch goes ahead. */
 const quietTicks = 4;
-/** Maximum outcomes that are sent to clients in one tick, while reads arrive. */
+/** Outcomes per tick sent to clients while reads arrive. */
 const responsesPerTick = 8;
 
 type DoneOutcome = Extract<Outcome, { readonly kind: "done" }>;
@@ -42,16 +38,15 @@ interface QueuedWrite {
 }
 
 export class WriteQueue {
-  /** The number of writes per transaction so far, failed transactions included. */
+  /** Writes per transaction so far, including failed ones. */
   readonly batchSizes = new Histogram([1, 2, 4, 8, 16, 32, 64, 128, 256, maxBatchWrites]);
   readonly #engine: Engine;
   readonly #siteViews: SiteViews;
   readonly #atomicCommits = new Semaphore(1);
-  /** The number of transactions of `commitAtomically` that run or wait. */
+  /** Transactions of `commitAtomically`, running or waiting. */
   #atomicCommitCount = 0;
   #queue: QueuedWrite[] = [];
   #committing = false;
-  /** The number of writes in the last batch. */
   #lastSize = 0;
   #reads = 0;
 
@@ -60,16 +55,15 @@ export class WriteQueue {
     this.#siteViews = siteViews;
   }
 
-  /** Number of writes that wait for a transaction. */
+  /** Number of writes waiting for a transaction. */
   get length(): number {
     return this.#queue.length;
   }
 
   /**
-   * Commits `intent` with the next batch. Resolves when the outcome is on durable storage, and applied to the snapshot of this process.
-   * @throws RetryableError if too many writes wait; nothing was written
-   * @throws ProblemError `unavailable` as `Engine.commit` does. If the result of the commit did not arrive, it is unknown whether the change was
-   *   stored; it was stored completely or not at all
+   * Commits `intent` with the next batch. Resolves once the outcome is durable and in this process's snapshot.
+   * @throws RetryableError if the queue is full; nothing was written
+   * @throws ProblemError `unavailable`, like `Engine.commit`. If the result didn't arrive, the change was stored completely or not at all
    */
   enqueue(intent: Intent): Promise<Outcome> {
     if (this.#queue.length >= maxQueuedWrites) return Promise.reject(new RetryableError("too many writes are waiting"));
@@ -79,11 +73,10 @@ export class WriteQueue {
   }
 
   /**
-   * Commits the batches of a request for many records in one transaction, as `Engine.commitAtomically` does. Such transactions of this process run one
-   * after the other, so that all other writers are served in between. Resolves when the result is on durable storage. The
-   * changes are applied to the snapshot of this process in the background.
-   * @throws RetryableError if too many of these transactions wait; nothing was written
-   * @throws as `enqueue` and `Engine.commitAtomically`
+   * Commits a request for many records in one transaction. These run one at a time, so that other writers get a turn in between. Resolves once the
+   * result is durable; the snapshot catches up in the background.
+   * @throws RetryableError if too many are waiting; nothing was written
+   * @throws the errors of `enqueue` and `Engine.commitAtomically`
    */
   async commitAtomically(
     site: number,
@@ -120,7 +113,6 @@ export class WriteQueue {
     return result;
   }
 
-  /** Counts a read, because reads go before writes. */
   countRead(): void {
     this.#reads++;
   }
@@ -128,7 +120,7 @@ export class WriteQueue {
   async #commitBatches(): Promise<void> {
     this.#committing = true;
     while (this.#queue.length > 0) {
-      // A single client that sends one write after another never waits.
+      // A single client that sends one write at a time never waits.
       if (this.#lastSize > 1) await this.#waitForMoreWrites();
       const batch = this.#queue.splice(0, maxBatchWrites);
       this.#lastSize = batch.length;
@@ -143,8 +135,8 @@ export class WriteQueue {
   }
 
   /**
-   * Waits until a tick brings no further write. Clients that got their responses together write again together. Without this wait, they would
-   * be split into two batches that alternate, with two transactions and two flushes.
+   * Clients whose writes were in the same batch tend to write again together. Without this wait, they'd be split into two alternating batches, with
+   * two transactions and two flushes.
    */
   async #waitForMoreWrites(): Promise<void> {
     let seen = 0;
@@ -154,7 +146,7 @@ export class WriteQueue {
     }
   }
 
-  /** Waits until the number of reads so far is `until`, or no more reads arrive. */
+  /** Waits until the read count reaches `until` or reads stop coming. */
   async #yieldToReads(until: number): Promise<void> {
     for (let quiet = 0; quiet < quietTicks && this.#reads < until; ) {
       const before = this.#reads;
@@ -163,10 +155,7 @@ export class WriteQueue {
     }
   }
 
-  /**
-   * Commits the batch and applies the outcomes to the cached snapshots. Returns the outcomes. If the commit fails, rejects the writes and returns
-   * no outcomes.
-   */
+  /** Commits the batch and applies it to the cached snapshots. If the commit fails, rejects the writes and returns no outcomes. */
   async #commit(batch: readonly QueuedWrite[]): Promise<readonly Outcome[]> {
     try {
       const outcomes = await this.#engine.commit(batch.map(({ intent }) => intent));
@@ -174,13 +163,13 @@ export class WriteQueue {
       return outcomes;
     } catch (error) {
       for (const { reject } of batch) reject(error);
-      // The storage has failed. Reject the queued writes too: their commit would fail in the same way, perhaps after a further time limit.
+      // The storage failed. The queued writes would only fail the same way, perhaps after another timeout.
       if (error instanceof ProblemError) for (const { reject } of this.#queue.splice(0)) reject(error);
       return [];
     }
   }
 
-  /** Resolves the promises of the writes. Their responses take time, so while `isReading`, yields to the event loop in between. */
+  /** Sending responses takes time, so if `isReading`, this yields to the event loop in between. */
   async #resolveOutcomes(
     batch: readonly QueuedWrite[],
     outcomes: readonly Outcome[],
