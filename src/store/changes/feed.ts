@@ -1,7 +1,7 @@
-// The feed: the changes of a site after a cursor, page by page, for the endpoint and for webhooks (contract section 10).
+// The feed: a site's changes after a cursor, page by page, for the endpoint and for webhooks (contract section 10).
 //
-// A cursor has a revision and the digest of the entry with that revision (store/database/cursor.ts). The entry is read in the same query as the
-// entries after it, and its digest is compared. So a page never continues from an entry that was pruned, restored or lost in a failover.
+// A cursor combines a revision with the digest of that entry (store/database/cursor.ts). The entry is read and compared in the same query as those
+// after it, so a page never continues from one that was pruned, restored or lost in a failover.
 
 import { yieldToEventLoop } from "../../lib/yielding.ts";
 import type { Change, FeedChange, JournalEntry, JournalPage } from "../../model/change.ts";
@@ -19,49 +19,47 @@ import {
 } from "../database/cursor.ts";
 import { requireHeadAtLeast } from "../database/required-head.ts";
 
-/** Maximum entries that one page scans. */
+/** Per page. */
 const maxScannedEntries = 10_000;
-/** Maximum entries in one read. It takes 2 ms if all of them are updates of the longest records. */
+/** Per read, which takes 2 ms if they're all updates of the longest records. */
 const maxEntriesPerFeedRead = 250;
 
 export interface FeedQuery {
-  /** The cursor after which the page begins; undefined for the first change. */
+  /** Start after this cursor; undefined for the first change. */
   readonly since: string | undefined;
-  /** Maximum changes in the page, counted before `isCollapsed` is applied; at least 1. */
+  /** Maximum changes in the page before collapsing; at least 1. */
   readonly limit: number;
-  /** The names of the resources to return changes of. */
+  /** The names of the resources whose changes to return. */
   readonly resources: ReadonlySet<string>;
-  /** Whether to return only the last of several changes to one record in the page. */
+  /** Whether to return only each record's last change in the page. */
   readonly isCollapsed: boolean;
-  /** The last revision to scan; by default the last revision of the site. */
+  /** Last revision to scan; default: the site's last. */
   readonly until?: number;
-  /** The last head of the site that the caller knows. */
+  /** The latest head of the site that the caller knows. */
   readonly requiredHead?: Head;
 }
 
 export interface FeedPage {
-  /** In order. */
   readonly changes: readonly FeedChange[];
-  /** The cursor after the last entry that the page has scanned. */
+  /** Cursor after the last entry scanned. */
   readonly next: string;
-  /** Whether the site has changes after `next`. */
+  /** Whether there are changes after `next`. */
   readonly hasMore: boolean;
-  /** The head of the site when the last entries of the page were read. */
+  /** The site's head when the page's last entries were read. */
   readonly head: Head;
 }
 
 export type JournalReads = Pick<Engine, "readJournalPage">;
 
 /**
- * Reads a page. It scans at most 10,000 entries, so a page may be empty although there are more changes. Yields to the event loop after every 250
- * entries.
- * @throws ProblemError `gone` if the reader has to start again, `bad-request` if `since` is not a cursor, `unavailable` if the database is behind
- *   the last head that the caller knows
+ * Reads a page. It scans up to 10,000 entries, so it may be empty although there are more changes. Yields to the event loop after every 250.
+ * @throws ProblemError `gone` if the reader has to start over, `bad-request` if `since` isn't a cursor, `unavailable` if the database is behind
+ * `requiredHead`
  */
 export async function readFeedPage(engine: JournalReads, site: number, query: FeedQuery): Promise<FeedPage> {
   const { since, requiredHead } = query;
   const cursor = parseCursor(since);
-  // Read the cursor's own entry in the same query as the entries after it, so that a prune or restore cannot happen in between.
+  // Read the cursor's entry along with those after it, so that there can't be a prune or restore in between.
   const own = cursor.revision === 0 ? 0 : 1;
   let page = await engine.readJournalPage(
     site,
@@ -80,7 +78,7 @@ export async function readFeedPage(engine: JournalReads, site: number, query: Fe
       gathered.revision,
       Math.min(maxEntriesPerFeedRead, gathered.remainingEntries),
     );
-    // A prune, restore or failover happened while the page was read. Return the entries that were read so far; the next request gets `gone`.
+    // There was a prune, restore or failover while we read the page. Return what we have; the next request gets `gone`.
     if (page.head.epoch !== epoch || page.head.timeline !== timeline || page.floor > gathered.revision) break;
     head = page.head;
   }
@@ -88,9 +86,9 @@ export async function readFeedPage(engine: JournalReads, site: number, query: Fe
 }
 
 /**
- * Returns the cursor after the change `revision` in `epoch`.
+ * Returns the cursor after change `revision` in `epoch`.
  * @throws ProblemError `gone` if changes after `revision` were pruned, `unavailable` if the site is behind `revision`
- * @throws OutdatedError if the site has another epoch
+ * @throws OutdatedError if the epoch has changed
  */
 export async function readCursorAt(engine: JournalReads, site: number, { revision, epoch }: Head): Promise<string> {
   if (revision === 0) return firstCursor;
@@ -104,8 +102,8 @@ export async function readCursorAt(engine: JournalReads, site: number, { revisio
 }
 
 /**
- * Finds out whether a site that still has `epoch` has lost the entry that a cursor names. A pruned entry, or another epoch, is not a loss.
- * @throws ProblemError `gone` or `bad-request` if `text` is not a cursor
+ * Whether a site that's still in `epoch` has lost the entry of a cursor. If the entry was pruned or the epoch has changed, it isn't lost.
+ * @throws ProblemError `gone` or `bad-request` if `text` isn't a cursor
  */
 export async function detectCursorEntryLoss(
   engine: JournalReads,
@@ -125,11 +123,10 @@ export async function detectCursorEntryLoss(
   }
 }
 
-/** Builds a page: scans entries, and collects the changes to return. */
 class FeedPageBuilder {
   readonly #query: FeedQuery;
   readonly #epoch: string;
-  /** The scanned changes of the requested resources. */
+  /** Scanned changes to the requested resources. */
   readonly #matching: FeedChange[] = [];
   readonly #since: string;
   #last: Change | undefined;
@@ -143,12 +140,12 @@ class FeedPageBuilder {
     this.#revision = revision;
   }
 
-  /** The last revision that was scanned. */
+  /** The last revision scanned. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** Number of entries that the page may still scan. */
+  /** How many more entries the page may scan. */
   get remainingEntries(): number {
     return maxScannedEntries - this.#scanned;
   }
@@ -161,7 +158,7 @@ class FeedPageBuilder {
     return this.#query.isCollapsed ? latestPerRecord(this.#matching) : this.#matching;
   }
 
-  /** Scans the entries of one read. Returns whether the page needs another read. @throws Error if an entry is missing */
+  /** Scans the entries of one read. Returns whether to read more. @throws Error if an entry is missing */
   add({ head, entries }: JournalPage): boolean {
     const { until = head.revision, limit, resources } = this.#query;
     for (const entry of entries) {
@@ -186,12 +183,12 @@ class FeedPageBuilder {
   }
 }
 
-/** Returns the run of an entry if a batch request or an undo of a key has made it. The runs of operators are not for clients. */
+/** Returns the run if it was a key's batch request or undo. Operators' runs are none of the clients' business. */
 function requestRunOf({ run }: JournalEntry): string | undefined {
   return run !== null && parseRun(run) ? run : undefined;
 }
 
-/** Returns the last change to each record, in the order of these changes. */
+/** Ordered by those last changes. */
 function latestPerRecord(changes: readonly FeedChange[]): FeedChange[] {
   const last = new Map<string, FeedChange>();
   for (const one of changes) {

@@ -1,5 +1,5 @@
-// Prunes a journal in small transactions with pauses, so that other writes do not wait long; and finds out which entries are old. `storefront journal
-// prune` and the daily pruning of a server (retention.ts) both use this file.
+// Finds old journal entries, and prunes them in small transactions with pauses, so that other writes don't wait long. Used by `storefront journal
+// prune` and a server's daily pruning (retention.ts).
 
 import { readInChunks, yieldToEventLoop } from "../../lib/yielding.ts";
 import type { Engine } from "../../model/engine.ts";
@@ -7,22 +7,21 @@ import { siteResourceName, systemSite } from "../../model/system-site.ts";
 import { tryParseCursorRevision } from "../database/cursor.ts";
 import { readAllRows } from "../database/read-all-rows.ts";
 
-/** Maximum entries that one transaction deletes. It takes a few milliseconds. */
+/** Which takes a few milliseconds. */
 const entriesPerTransaction = 500;
-/** Minimum pause after a transaction, in milliseconds. */
 export const minPauseMs = 10;
-/** The pause after a transaction, as a multiple of its duration. */
+/** Pause as a multiple of the transaction's duration. */
 const pausePerWork = 2;
 
 type AgeEngine = Pick<Engine, "readJournalPage" | "readHeads" | "readSite">;
 
-/** A range of entries to prune: the entries of a site up to the revision `through`. The range has at least one entry. */
+/** A site's entries to prune, up to revision `through`; at least one. */
 export interface PrunableRange {
   readonly site: number;
   readonly through: number;
 }
 
-/** Prunes a chunk in one transaction. Returns whether there is more to prune, and the pause that should follow, in milliseconds. */
+/** Prunes a chunk in one transaction. Returns whether there's more, and how long to pause first, in milliseconds. */
 export async function pruneChunk(engine: Pick<Engine, "pruneJournal">, { site, through }: PrunableRange) {
   const started = performance.now();
   const hasMore = await engine.pruneJournal(site, through, entriesPerTransaction);
@@ -30,8 +29,8 @@ export async function pruneChunk(engine: Pick<Engine, "pruneJournal">, { site, t
 }
 
 /**
- * Returns the IDs of the webhooks of a site whose cursors name an entry up to `floor`. After pruning through `floor`, the journal no longer has these
- * entries. So the webhooks deliver `storefront.gone`, even a webhook with its cursor at `floor`, which has delivered all deleted changes.
+ * Returns the IDs of a site's webhooks whose cursors are at entries up to `floor`. Once those are pruned, these webhooks deliver `storefront.gone`.
+ * That even goes for a cursor at `floor`, although it has delivered everything that was deleted.
  */
 export async function findWebhooksWithPrunedCursor(engine: Engine, site: number, floor: number): Promise<number[]> {
   const states = await engine.readWebhookStates();
@@ -40,16 +39,16 @@ export async function findWebhooksWithPrunedCursor(engine: Engine, site: number,
     .map(({ webhook }) => webhook);
 }
 
-/** Returns the IDs of the sites that are not removed, without the system site. */
+/** Without the system site and removed sites. */
 export async function listSiteIds(engine: Pick<Engine, "readSite">): Promise<number[]> {
   const { rows } = await readAllRows(engine, systemSite);
   return rows.flatMap(({ resource, id, body }) => (resource === siteResourceName && body !== null ? [id] : []));
 }
 
-/** Maximum heads in one read. */
+/** Per read. */
 const maxHeads = 1000;
 
-/** Returns the time of the newest entry of all journals, in milliseconds since 1970; undefined if none exists. */
+/** Returns the time of the newest entry in any journal, in milliseconds since 1970; undefined if there's none. */
 async function readNewestEntryTime(engine: AgeEngine): Promise<number | undefined> {
   const sites = [systemSite, ...(await listSiteIds(engine))];
   let newest: number | undefined;
@@ -64,18 +63,18 @@ async function readNewestEntryTime(engine: AgeEngine): Promise<number | undefine
 }
 
 /**
- * Returns the time that is `age` milliseconds before now, in milliseconds since 1970. Reads the newest entry of the whole database: if it is earlier than
- * the clock, its time counts as now. So a clock that is ahead does not make entries older.
- * @param now the time of the clock, in milliseconds since 1970
+ * Returns the time `age` milliseconds ago, in milliseconds since 1970. If the newest entry of the whole database is older than `now`, its time is
+ * used instead, so that a clock that's ahead doesn't make entries look older.
+ * @param now milliseconds since 1970
  */
 export async function readTimeAtAge(engine: AgeEngine, age: number, now: number): Promise<number> {
   return Math.min(now, (await readNewestEntryTime(engine)) ?? now) - age;
 }
 
 /**
- * Returns the revision of the last entry before a time; if none exists, the revision before the first entry. A binary search takes about 25
- * reads. It relies on times that never decrease from entry to entry.
- * @param at the time, in milliseconds since 1970
+ * Returns the revision of the last entry before a time; if there's none, the one before the first entry. The binary search takes about 25 reads, and
+ * relies on times never decreasing.
+ * @param at milliseconds since 1970
  */
 export async function readRevisionBefore(
   engine: Pick<Engine, "readJournalPage">,

@@ -1,10 +1,10 @@
-// Prunes the old entries of the journals of all sites but the system site once a day (`serve --journal-days`).
+// Prunes old journal entries of all sites, except the system site, once a day (`serve --journal-days`).
 //
-// If more than half of a journal is old, the clock may be wrong, and the times of the latest entries too. The first round that finds such a journal
-// prunes nothing of it. Each further round, a day later, prunes half of the rest. So an operator has a day to read the log or the metric before the
-// first entry is deleted, and before each further half. The day is measured by a timer of this process, so that a clock that jumps, or a restart,
-// cannot shorten it. If another process has pruned the journal since the last round, the day begins again. So all processes together prune half
-// per day.
+// If more than half of a journal is old, the clock may be wrong, or have been wrong when the latest entries were made. The first round to find such a
+// journal leaves it alone; each round after that, a day later, prunes half of the rest. That gives an operator a day to notice the log or the metric
+// before anything is deleted, and again before each further half. The day is measured by a timer in this process, so neither a clock that jumps nor a
+// restart can shorten it. If another process has pruned the journal since the last round, the day starts over, so that all processes together prune
+// half per day.
 
 import type { Logger } from "pino";
 import { type Background, startBackground, withJitter } from "../../lib/background.ts";
@@ -24,18 +24,17 @@ import {
 } from "./journal-pruning.ts";
 
 const dayMs = 24 * 60 * 60_000;
-/** Maximum sites that a log line lists. */
+/** Maximum sites listed in a log line. */
 const maxNamed = 20;
 
 interface RetentionOptions {
-  /** The age in days at which entries are pruned; undefined to keep all entries. */
+  /** Prune entries older than this; undefined keeps them all. */
   readonly days: number | undefined;
   readonly log: Pick<Logger, "info" | "warn">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Milliseconds before the first round. */
   readonly firstPauseMs?: number;
-  /** Milliseconds between two rounds, with jitter; by default a day. */
+  /** Between two rounds, with jitter. Default: a day. */
   readonly pauseMs?: number;
 }
 
@@ -43,18 +42,18 @@ interface Retention extends Background {
   families(): MetricFamily[];
 }
 
-/** A throttled journal: its old entries are not all pruned at once, because they are more than half of it. */
+/** A journal pruned slowly because more than half of its entries are old. */
 interface ThrottledJournal {
-  /** The revision before the first entry, after this round has pruned its part. */
+  /** The revision before the first entry left by this round. */
   readonly floor: number;
-  /** When a round of this process found the journal with this `floor`, or pruned it up to there: milliseconds of `performance.now()`. */
+  /** When this process found the journal with this `floor`, or pruned it to there, by `performance.now()`. */
   readonly since: number;
 }
 
 /** By site ID. */
 type ThrottledJournals = ReadonlyMap<number, ThrottledJournal>;
 
-/** Prunes the old entries of all sites but the system site once a day, until it is stopped. Any number of processes may do this on one database. */
+/** Any number of processes can do this for the same database. */
 export function startRetention(engine: Engine, { days, ...options }: RetentionOptions): Retention {
   if (days !== undefined) return startRounds(engine, { ...options, days });
   return { stop: async () => {}, families: () => [throttledFamily(0)] };
@@ -75,11 +74,11 @@ function startRounds(engine: Engine, options: RoundOptions): Retention {
   return { ...background, families: () => [throttledFamily(rounds.throttledCount)] };
 }
 
-/** The rounds of this process. The first step of a round finds the entries to prune, and each further step prunes a chunk of them. */
+/** The first step of a round finds the entries to prune; each of the others prunes a chunk. */
 class Rounds {
   readonly #engine: Engine;
   readonly #options: RoundOptions;
-  /** The ranges that this round has not pruned yet. Empty between two rounds. */
+  /** What this round has yet to prune. Empty between rounds. */
   #due: readonly PrunableRange[] = [];
   #throttled: ThrottledJournals = new Map();
 
@@ -88,18 +87,18 @@ class Rounds {
     this.#options = options;
   }
 
-  /** The number of throttled journals, as of the last round. */
+  /** As of the last round. */
   get throttledCount(): number {
     return this.#throttled.size;
   }
 
-  /** Runs one step. Returns the pause after it, in milliseconds. */
+  /** Returns how long to pause, in milliseconds. */
   runStep(isStopped: () => boolean): Promise<number> {
     const [next] = this.#due;
     return next ? this.#pruneChunkOf(next) : this.#startRound(isStopped);
   }
 
-  /** Ends the round, although ranges may remain. The next round finds them again. */
+  /** Gives up the rest of the round. The next one will find it again. */
   endRound(): void {
     this.#due = [];
   }
@@ -127,7 +126,7 @@ class Rounds {
     return this.#pauseAfterStep(pauseMs);
   }
 
-  /** Returns `pauseMs` during a round, and the pause between two rounds after its last step. */
+  /** Returns `pauseMs` during a round, or the pause until the next one after its last step. */
   #pauseAfterStep(pauseMs: number): number {
     return this.#due.length > 0 ? pauseMs : withJitter(this.#roundPauseMs);
   }
@@ -139,10 +138,10 @@ class Rounds {
 
 /**
  * Finds the entries to prune in this round.
- * @param before entries are old if they were made before this time, in milliseconds since 1970
+ * @param before entries are old if made before this time, in milliseconds since 1970
  * @param last.throttled the throttled journals of the last round
- * @param last.minThrottleMs minimum milliseconds between the time when a journal is throttled and the time when half of it is pruned. Otherwise a round
- *   that is repeated soon after a failure would prune the half too early
+ * @param last.minThrottleMs minimum time between throttling a journal and pruning half of it. Without it, a round repeated soon after a failure would
+ * prune too early
  */
 async function findPrunableRanges(
   engine: Engine,
@@ -166,7 +165,7 @@ async function findPrunableRanges(
       const nextFloor = isDue ? half : floor;
       throttled.set(site, known?.floor === nextFloor ? known : { floor: nextFloor, since: performance.now() });
     }
-    // Yield, because reads of SQLite do not let the event loop run.
+    // Reads of SQLite don't let the event loop run.
     await yieldToEventLoop();
   }
   return { due, throttled };

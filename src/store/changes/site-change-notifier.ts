@@ -1,11 +1,10 @@
-// Notifies subscribers, such as long polls and webhooks, that the head of their site has changed. One instance per process.
+// Tells subscribers, such as long polls and webhooks, that the head of their site has changed. There's one instance per process.
 //
-// The engine reports commits as hints, which can be late, repeated or, on PostgreSQL, missing. So a hint only marks sites as due. The heads
-// of due sites are read in chunks, and compared with the head that each subscriber was last notified of. Where hints can be missing, all
-// sites are due every 250 ms.
+// The engine's hints about commits can be late, repeated or, on PostgreSQL, missing. So a hint only marks sites as due. Their heads are then read in
+// chunks and compared with what each subscriber was last told. Where hints can be missing, all sites are due every 250 ms.
 //
 // Invariants:
-// - While the head of a site differs from the head that a subscriber knows, a call is due or in flight. Two calls never overlap.
+// - While a site's head differs from what a subscriber knows, a call is due or in flight. A subscriber's calls never overlap.
 // - With the embedded engine, reading heads takes at most about a tenth of the time. Calls go through a fair queue, so no site blocks others.
 // - Without subscribers, nothing runs.
 
@@ -16,15 +15,15 @@ import { yieldToEventLoop } from "../../lib/yielding.ts";
 import type { CommitSubscription, Engine } from "../../model/engine.ts";
 import { type Head, isSameHead } from "../../model/head.ts";
 
-/** Maximum heads in one read. SQLite reads them in less than a millisecond. */
+/** SQLite reads them in less than a millisecond. */
 const headsPerRead = 200;
-/** Milliseconds between two checks of all sites, if hints may be missing; and the pause after a failure of the database. */
+/** How often all sites are checked where hints can be missing, and the pause after a database failure. */
 const checkIntervalMs = 250;
-/** Pause after a check, as a multiple of its duration. `here`: the engine reads on this thread. `elsewhere`: a database server reads. */
+/** Pause after a check, as a multiple of its duration. `here`: the engine reads on this thread. `elsewhere`: a database server does. */
 const pauseFactor = { here: 10, elsewhere: 1 };
-/** Maximum milliseconds of this pause. */
+/** Of that pause. */
 const maxPauseMs = 1000;
-/** How long the engine subscription stays open after the last subscriber leaves, in milliseconds. Most clients poll again at once. */
+/** How long to stay subscribed to the engine after the last subscriber leaves. Most clients poll again right away. */
 const lingerMs = 5000;
 
 interface NotifierTimes {
@@ -38,7 +37,7 @@ export class SiteChangeNotifier {
   readonly #sites = new Map<number, SubscribedSite>();
   readonly #queue = new FairQueue<number>();
   readonly #stopped = Promise.withResolvers<void>();
-  /** The sites to check next, by ID. */
+  /** IDs of the sites to check next. */
   #due = new Set<number>();
   /** Whether to check all sites next. */
   #isAllDue = false;
@@ -62,10 +61,10 @@ export class SiteChangeNotifier {
   }
 
   /**
-   * Calls `onChange` soon after the head of `site` has become different from `head`, and then soon after it has become different from the head at the
-   * previous call. Another epoch or a lower revision is also a difference. Calls do not overlap.
-   * @param head the last head that the caller knows
-   * @returns a function that unsubscribes; it may be called more than once
+   * Calls `onChange` soon after the head of `site` differs from `head`, and then whenever it differs from the one last passed on. A new epoch or a
+   * lower revision counts too. Calls don't overlap.
+   * @param head the latest that the caller knows
+   * @returns a function to unsubscribe, which may be called more than once
    */
   subscribe(site: number, head: Head, onChange: OnChange): () => void {
     if (this.#isStopped) return () => {};
@@ -73,12 +72,12 @@ export class SiteChangeNotifier {
     const subscriber = new SiteSubscriber(subscribed, head, onChange, this.#queue);
     subscribed.subscribers.add(subscriber);
     this.#startListening();
-    // A hint for a commit before this call may have arrived earlier, so check the head now.
+    // The hint for a commit before this call may have come and gone, so check the head now.
     if (!subscriber.isUpToDate) this.#markDue([site]);
     return () => this.#unsubscribe(subscribed, subscriber);
   }
 
-  /** Ends all subscriptions. No callback is called after that. */
+  /** Ends all subscriptions. There are no calls after this. */
   stop(): void {
     this.#isStopped = true;
     for (const { subscribers } of this.#sites.values()) for (const subscriber of subscribers) subscriber.stop();
@@ -121,7 +120,7 @@ export class SiteChangeNotifier {
     this.#commits = undefined;
   }
 
-  /** Marks sites as due, and starts a check unless one is running. @param sites that may have changed; undefined for all sites */
+  /** Marks sites as due and starts a check unless one is running. @param sites those that may have changed; undefined for all */
   #markDue(sites: readonly number[] | undefined): void {
     if (!sites) this.#isAllDue = true;
     for (const site of sites ?? []) if (this.#sites.has(site)) this.#due.add(site);
@@ -143,7 +142,7 @@ export class SiteChangeNotifier {
     return due;
   }
 
-  /** Checks the heads of `due` in chunks. Returns the pause after that, in milliseconds. */
+  /** Returns how long to pause, in milliseconds. */
   async #checkInChunks(due: readonly number[]): Promise<number> {
     let pauseMs = 0;
     for (let at = 0; at < due.length && !this.#isStopped; at += headsPerRead) {
@@ -151,7 +150,7 @@ export class SiteChangeNotifier {
       try {
         pauseMs += await this.#checkHeads(due.slice(at, at + headsPerRead));
       } catch {
-        // The database does not respond. Requests report that. A later check finds the same changes.
+        // The database isn't responding. Requests report that; a later check will find the same changes.
         this.#markDue(due.slice(at));
         return this.#times.checkIntervalMs;
       }
@@ -173,28 +172,28 @@ export class SiteChangeNotifier {
   }
 }
 
-/** Called after a site has changed, with the head that was read. Must not throw or reject. */
+/** Gets the head that was read. Must not throw or reject. */
 type OnChange = (head: Head) => MaybePromise<void>;
 
 interface SubscribedSite {
   readonly id: number;
   readonly subscribers: Set<SiteSubscriber>;
-  /** The last head that was read; undefined before the first read. */
+  /** The last head read; undefined before the first read. */
   head: Head | undefined;
 }
 
-/** A subscriber of one site. Its calls run as tasks of the fair queue. */
+/** A site's subscriber. Its calls are tasks of the fair queue. */
 class SiteSubscriber implements FairTask {
   readonly #site: SubscribedSite;
   readonly #onChange: OnChange;
   readonly #queue: FairQueue<number>;
-  /** The last head that the subscriber was notified of. */
+  /** The last head that the subscriber was told. */
   #lastNotifiedHead: Head;
-  /** Whether a call is in the queue or in flight. */
+  /** Whether a call is queued or in flight. */
   #isBusy = false;
   #isStopped = false;
 
-  /** @param queue the calls of all subscribers, grouped by site */
+  /** @param queue the calls of all subscribers, by site */
   constructor(site: SubscribedSite, known: Head, onChange: OnChange, queue: FairQueue<number>) {
     this.#site = site;
     this.#lastNotifiedHead = known;
@@ -202,7 +201,7 @@ class SiteSubscriber implements FairTask {
     this.#queue = queue;
   }
 
-  /** Whether the last head that was read is the head that the subscriber knows. */
+  /** Whether the subscriber knows the last head read. */
   get isUpToDate(): boolean {
     const { head } = this.#site;
     return head !== undefined && isSameHead(head, this.#lastNotifiedHead);
@@ -212,7 +211,7 @@ class SiteSubscriber implements FairTask {
     this.#isStopped = true;
   }
 
-  /** Puts a call into the queue, if the site has changed. Called after the head of the site was read. */
+  /** Queues a call if the site has changed. Called after its head was read. */
   scheduleIfChanged(): void {
     if (this.#isBusy || this.#isStopped || this.isUpToDate) return;
     this.#isBusy = true;
@@ -224,7 +223,7 @@ class SiteSubscriber implements FairTask {
     if (this.#site.head) this.#lastNotifiedHead = this.#site.head;
     return whenResolved(this.#onChange(this.#lastNotifiedHead), () => {
       this.#isBusy = false;
-      // A commit during the call may have been missed: check again.
+      // There may have been a commit during the call.
       this.scheduleIfChanged();
     });
   }

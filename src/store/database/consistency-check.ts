@@ -1,5 +1,5 @@
-// Checks stored rows for inconsistencies: in `storefront check`, of a database or a backup, and in `import-site`, of the rows in the file.
-// It compares sites, records and journals. Of a webhook, it checks that it has a record, a state and a secret, of the same site.
+// Checks stored rows for inconsistencies between sites, records and journals, and makes sure that each webhook has a record, a state and a secret for
+// the same site. `storefront check` uses it on databases and backups, `import-site` on the rows in a file.
 
 import { openScratch } from "../../lib/scratch-database.ts";
 import type { DumpedRow, RecordCount, RecordCounts } from "../../model/engine.ts";
@@ -10,8 +10,8 @@ import { tryParseCursorRevision } from "./cursor.ts";
 import { isImportingEpoch, isUsableEpoch } from "./site-state.ts";
 
 /**
- * Checks stored rows, in the order of a dump: all sites, then records, then the journal, then webhooks. Returns a sentence per inconsistency: for
- * example, a record that differs from the journal, a gap in a journal, a last ID that is lower than the ID of a record.
+ * Checks rows in the order of a dump: all sites, then records, the journal, and webhooks. Returns a sentence per inconsistency, such as a record that
+ * differs from the journal, a gap in a journal, or a last ID below a record's.
  */
 export function findRowInconsistencies(rows: Iterable<DumpedRow>, onRow: () => void = () => {}): string[] {
   using checker = new ConsistencyChecker();
@@ -22,7 +22,7 @@ export function findRowInconsistencies(rows: Iterable<DumpedRow>, onRow: () => v
   return checker.finish();
 }
 
-/** Checks rows that are still being read, as `findRowInconsistencies` does. */
+/** The same for rows that are still being read. */
 export async function findStreamedInconsistencies(
   rows: AsyncIterable<DumpedRow>,
   onRow: () => void = () => {},
@@ -35,10 +35,10 @@ export async function findStreamedInconsistencies(
   return checker.finish();
 }
 
-/** Maximum inconsistencies that are listed. In a badly damaged database, each record may have some. */
+/** In a badly damaged database, every record may have some. */
 export const maxListedInconsistencies = 1000;
 
-/** Checks rows as `findRowInconsistencies` does. The caller adds them one by one, in the order of a dump. */
+/** Like `findRowInconsistencies`, for rows added one by one in the order of a dump. */
 export class ConsistencyChecker {
   readonly #inconsistencies: string[] = [];
   #unlistedCount = 0;
@@ -59,12 +59,12 @@ export class ConsistencyChecker {
     else this.#unlistedCount++;
   }
 
-  /** The first inconsistency so far; undefined if none exists. */
+  /** The first inconsistency found so far. */
   get firstInconsistency(): string | undefined {
     return this.#inconsistencies[0];
   }
 
-  /** Returns the inconsistencies, after the last row: at most 1,000 sentences. If there are more, a last sentence has the number of the others. */
+  /** Returns the inconsistencies after the last row: up to 1,000 sentences, then one that counts the rest. */
   finish(): string[] {
     this.#checkSites();
     this.#checkEnds();
@@ -94,7 +94,7 @@ export class ConsistencyChecker {
     }
   }
 
-  /** Checks that the last journal entry of each record has the revision of the record, unless that entry was pruned. */
+  /** Checks that each record's last journal entry has its revision, unless that entry was pruned. */
   #checkEnds(): void {
     for (const record of this.#records.different()) {
       const { site_id, revision, journal_end } = record;
@@ -141,7 +141,7 @@ export class ConsistencyChecker {
     };
   }
 
-  /** Checks a row about a webhook. Its site may have no row in `sites`, because a site that was never written to may have webhooks. */
+  /** A site that was never written to can have webhooks without a row in `sites`. */
   #addWebhook({ site_id }: Cells, add: () => void): void {
     const site = this.#sites.get(site_id);
     if (site && !site.isUsable) site.remainingRows++;
@@ -173,19 +173,19 @@ function describeLastEntry(revision: number): string {
 
 interface CheckedSite {
   readonly isImporting: boolean;
-  /** Whether the site was not removed and is not being imported. Rows of other sites are not checked. */
+  /** Whether the site was neither removed nor is being imported. Otherwise its rows aren't checked. */
   readonly isUsable: boolean;
   readonly revision: number;
   readonly lastIds: Cells;
-  /** The counts of records in the row of the site; undefined if they are damaged. */
+  /** As stored with the site; undefined if damaged. */
   readonly counts: RecordCounts | undefined;
-  /** The counts of the rows of records so far. */
+  /** The actual counts so far. */
   readonly found: Record<string, RecordCount>;
-  /** The revision before the first entry of the journal. */
+  /** The revision before the journal's first entry. */
   readonly floor: number;
-  /** The revision of the last journal entry so far. */
+  /** The last journal entry so far. */
   lastEntryRevision: number;
-  /** The number of rows of a removed site so far. */
+  /** Rows of a removed site so far. */
   remainingRows: number;
 }
 
@@ -222,29 +222,27 @@ function parse(text: string): Cells | undefined {
   }
 }
 
-// Webhooks.
-
 type Row = DumpedRow["row"];
 
-/** The rows of a webhook so far. */
+/** What the rows of a webhook said so far. */
 interface CheckedWebhook {
-  /** The site in its record; undefined if no record exists. */
+  /** The site in its record, if there is one. */
   site?: number;
-  /** The site in its state; undefined if no state exists. */
+  /** The site in its state, if there is one. */
   stateSite?: number;
   /** Whether the cursor in its state is well-formed. */
   hasCursor?: boolean;
-  /** Number of secrets without an end. There must be exactly one. */
+  /** Secrets without an end. There must be exactly one. */
   presentSecretCount: number;
   /** Whether all secrets are well-formed. */
   areSecretsFit: boolean;
 }
 
-/** Checks the rows of webhooks. The caller adds them in any order. */
+/** Checks the rows of webhooks, added in any order. */
 class WebhookChecker {
   readonly #webhooks = new Map<number, CheckedWebhook>();
 
-  /** @param values the record of the webhook */
+  /** @param values the webhook's record */
   addRecord(id: number, values: Readonly<Record<string, unknown>>): void {
     this.#of(id).site = Number(values.Site);
   }
@@ -261,7 +259,6 @@ class WebhookChecker {
     webhook.areSecretsFit &&= isWebhookSecret(String(secret));
   }
 
-  /** Returns the inconsistencies, after the last row. */
   finish(): string[] {
     return [...this.#webhooks].flatMap(
       ([id, webhook]) => describeWebhookFault(webhook)?.replace(/^/, `webhook ${id} `) ?? [],
@@ -290,8 +287,8 @@ function describeWebhookFault({
   return present === 1 && areSecretsFit ? undefined : "has damaged secrets";
 }
 
-// The records that were read so far, each with the revision of its last journal entry. They are in a temporary file, because a site may have millions. Its
-// columns have no types, because a damaged database may contain any values.
+// The records read so far, each with the revision of its last journal entry. They're in a temporary file because a site may have millions. The
+// columns have no types because a damaged database can contain anything.
 
 const withScratchErrors = withTemporaryFileErrors("the check cannot use its temporary file");
 
@@ -301,17 +298,16 @@ interface Kind {
   readonly resource: string;
 }
 
-/** A record, as the check stores it. */
 interface CheckedRecord extends Kind {
   readonly id: number;
   readonly revision: number;
-  /** CRC-32 of its JSON; 0 if it is deleted. */
+  /** CRC-32 of its JSON; 0 if deleted. */
   readonly hash: number;
-  /** The revision of its last journal entry so far; 0 if none exists. */
+  /** The revision of its last journal entry so far; 0 if there's none. */
   readonly journal_end: number;
 }
 
-/** The records, in a temporary file. All methods throw ProblemError `unavailable` if space is missing for the file. */
+/** All methods throw ProblemError `unavailable` if there's no space for the temporary file. */
 class CheckedRecords {
   readonly #database = openScratch(
     "create table scratch.records (kind, id, revision, hash, journal_end, primary key (kind, id)) without rowid",
@@ -328,7 +324,7 @@ class CheckedRecords {
   readonly #different = this.#database.query<CheckedRecord & { readonly kind: number }, []>(
     "select * from scratch.records where journal_end <> revision",
   );
-  /** The resources of the sites. The file has their indexes, because a number is written and found in half the time of a name. */
+  /** The file has indexes into this list, because numbers are written and found twice as fast as names. */
   readonly #kinds: Kind[] = [];
   readonly #numbers = new Map<string, number>();
 
@@ -336,7 +332,7 @@ class CheckedRecords {
     withScratchErrors(() => this.#add.run(this.#numberOf(kind), id, revision, hash));
   }
 
-  /** Saves the revision of a journal entry with its record. Returns the record; undefined if none exists. */
+  /** Saves the revision of a journal entry with its record, and returns the record, if there is one. */
   addEntry({
     id,
     revision,
@@ -350,7 +346,7 @@ class CheckedRecords {
     });
   }
 
-  /** Yields the records for which the last journal entry has another revision than the record. */
+  /** Yields the records whose revision isn't that of their last journal entry. */
   *different(): Generator<CheckedRecord> {
     for (const { kind, ...record } of this.#different.iterate()) yield { ...record, ...(this.#kinds[kind] as Kind) };
   }

@@ -1,50 +1,46 @@
-// Cursors of the feed: `<digest>.<revision>` (contract section 10).
+// Feed cursors: `<digest>.<revision>` (contract section 10).
 //
-// The digest is of the site's epoch and the entry with that revision. A revision alone would not be enough: after a restore, or a failover that
-// lost the last commits, the journal has other entries with the same revisions. A cursor is accepted only if its entry is still the same.
+// The digest covers the site's epoch and the entry of that revision. A revision alone wouldn't do: after a restore, or a failover that lost the last
+// commits, the journal has different entries with the same revisions. A cursor is only accepted while its entry is still the same.
 
 import { createHash } from "node:crypto";
 import type { Change, JournalPage } from "../../model/change.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 
-/** The position of a reader in a site's journal: after the entry `revision`, which has the digest `entryDigest`. */
+/** A position in a site's journal: after entry `revision`, whose digest is `entryDigest`. */
 interface FeedCursor {
   readonly entryDigest: string;
   readonly revision: number;
 }
 
-/** The cursor before the first entry. It is valid in every epoch, as long as the first entries are not pruned. */
+/** Before the first entry. Valid in every epoch, as long as the first entries haven't been pruned. */
 export const firstCursor = "0.0";
 
-/** The hint for clients with a cursor that became invalid. */
 const restartHint = "start again: request `since=now`, read the lists, then follow from that page's `Next`";
 
 const cursorPattern = /^([0-9a-f]{12})\.([1-9][0-9]{0,15})$/;
-/** The shape of a cursor of any program version: a text, a dot and digits. A time has colons, so it does not match. */
+/** What a cursor looks like in any version of the program: text, a dot and digits. A time has colons, so it doesn't match. */
 const cursorShape = /^[^\s.:]+\.[0-9]+$/;
 
 /**
- * Returns the cursor after an entry. Its digest is made of the site's epoch and the stored columns, so it is the same with every engine and in every
- * program version.
+ * Returns the cursor after an entry. The digest is made from the site's epoch and the stored columns, so it's the same with every engine and version
+ * of the program.
  */
 export function toCursor(epoch: string, { revision, at, actor, resource, id, operation, body }: Change): string {
   return formatCursor(JSON.stringify([epoch, revision, at, actor, resource, id, operation]) + body, revision);
 }
 
-/**
- * Returns the cursor after an entry that is not stored any more, such as the last entry that was pruned. Its digest is of the epoch and the revision
- * only.
- */
+/** Returns the cursor after an entry that's no longer stored, such as the last one pruned. Its digest only covers the epoch and revision. */
 export function cursorWithoutEntry({ epoch, revision }: Head): string {
   return revision === 0 ? firstCursor : formatCursor(JSON.stringify([epoch, revision]), revision);
 }
 
 /**
- * Parses a cursor that a client sent.
+ * Parses a cursor sent by a client.
  * @param text undefined for the first cursor
- * @throws ProblemError `gone` for a cursor that this program has not made; `bad-request` for a text without the shape of a cursor. Such a text is
- *   a mistake in the client's program, for example a variable without a value. With `gone`, the client would start again and again, for ever
+ * @throws ProblemError `gone` for a cursor that this program didn't make; `bad-request` for text that doesn't even look like a cursor. That's a bug
+ * in the client, such as an unset variable, and with `gone` it would start over forever
  */
 export function parseCursor(text = firstCursor): FeedCursor {
   const cursor = tryParseCursor(text);
@@ -62,29 +58,29 @@ function tryParseCursor(text: string): FeedCursor | undefined {
   return entryDigest !== "" && Number.isSafeInteger(revision) ? { entryDigest, revision } : undefined;
 }
 
-/** Returns the revision in a stored cursor; undefined if the text is not a cursor of this program. */
+/** Returns the revision in a stored cursor; undefined if it isn't one of ours. */
 export function tryParseCursorRevision(text: string): number | undefined {
   return tryParseCursor(text)?.revision;
 }
 
-/** Returns the revision in a cursor of any program version, and does not check the text. The page after the cursor begins with the next change. */
+/** Returns the revision in a cursor of any version of the program, without checking it. The page after the cursor starts with the next change. */
 export function revisionInCursor(cursor: string): number {
   return Number(cursor.slice(cursor.lastIndexOf(".") + 1));
 }
 
-/** Returns the digest in a cursor, and does not check the text. Digest and revision together identify the entry. */
+/** Returns the digest in a cursor without checking it. Together with the revision, it identifies the entry. */
 export function digestInCursor(cursor: string): string {
   return cursor.slice(0, cursor.lastIndexOf("."));
 }
 
-/** Whether a text in a command is meant as a cursor, and not as a time or an age. */
+/** Whether an argument on the command line is meant as a cursor, as opposed to a time or an age. */
 export function isCursorLike(text: string): boolean {
   return /^[0-9a-f]{1,32}\.[0-9]{1,16}$/.test(text);
 }
 
 /**
- * Checks that the journal still has the entry of a cursor, and all entries after it.
- * @param entries read from the cursor's own entry on
+ * Checks that the journal still has the cursor's entry and everything after it.
+ * @param entries starting with the cursor's entry
  * @throws ProblemError `gone`
  */
 export function requireCursorInJournal(
@@ -103,7 +99,7 @@ export function requireCursorInJournal(
   );
 }
 
-/** Returns the error for a cursor from which a client cannot continue. */
+/** The error for a cursor that a client can't continue from. */
 export function cursorGoneError(detail: string): ProblemError {
   return new ProblemError("gone", `${detail}; ${restartHint}`);
 }

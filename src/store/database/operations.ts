@@ -1,6 +1,5 @@
-// The list of the database operations, such as leases of webhooks, credentials and the removal of sites. Each operation is one transaction that is written
-// once for both engines; transaction.ts says which work is not. An engine executes operations by name, because SQLite does so in another thread: their
-// arguments and results are plain data.
+// Database operations, such as webhook leases, credentials and removing sites. Each is a transaction shared by both engines (transaction.ts says what
+// isn't). Engines run them by name, with plain data as arguments and results, because SQLite does so in another thread.
 
 import { type Credential, maxCredentials } from "../../model/credentials.ts";
 import type { Engine } from "../../model/engine.ts";
@@ -35,11 +34,11 @@ interface DatabaseOperation {
   // biome-ignore lint/suspicious/noExplicitAny: every operation has its own arguments
   readonly transaction: (...args: any[]) => Transaction<unknown>;
   /**
-   * `read`: one statement, as of one moment. `durable`: its changes are on durable storage when it returns, and on the synchronous standby, if any.
-   * `loose`: its changes may be lost in a crash, so it waits for neither.
+   * `read`: a single statement, as of one moment. `durable`: its changes are on durable storage when it returns, and on the synchronous standby, if
+   * there is one. `loose`: a crash may lose its changes, so it waits for neither.
    */
   readonly kind: "read" | "durable" | "loose";
-  /** Whether SQLite may execute several of them in one transaction, so that they wait for the disk only once. */
+  /** Whether SQLite may run several of these in one transaction, which then wait for the disk only once. */
   readonly isSmall?: boolean;
 }
 
@@ -78,7 +77,6 @@ type Arguments<N extends OperationName> = Parameters<(typeof operations)[N]["tra
 type Result<N extends OperationName> =
   ReturnType<(typeof operations)[N]["transaction"]> extends Transaction<infer R> ? R : never;
 
-/** Creates the statements of an operation. @param args the arguments of the operation of this name */
 export function transactionOf(name: OperationName, args: readonly unknown[]): Transaction<unknown> {
   return (operations[name] as DatabaseOperation).transaction(...args);
 }
@@ -87,13 +85,12 @@ export function isRead(name: OperationName): boolean {
   return operations[name].kind === "read";
 }
 
-/** How an engine executes an operation. */
 export type ExecuteOperation = (name: OperationName, args: readonly unknown[]) => Promise<unknown>;
 
 type Calls = { [N in OperationName]: (...args: Arguments<N>) => Promise<Result<N>> };
 type OperationCalls = Pick<Engine, "dropSite" | "importSiteRows" | Extract<OperationName, keyof Engine>>;
 
-/** Creates the methods of an engine that are operations. @param pause lets others write, between two chunks of rows */
+/** Creates an engine's methods that are operations. @param pause lets others write between two chunks of rows */
 export function createOperationCalls(execute: ExecuteOperation, pause: () => Promise<void>): OperationCalls {
   const names = Object.keys(operations) as OperationName[];
   const calls = Object.fromEntries(
@@ -110,7 +107,7 @@ export function createOperationCalls(execute: ExecuteOperation, pause: () => Pro
 
 function* saveKeyUses(uses: ReadonlyMap<number, number>): Transaction<void> {
   const rows = [...uses].map(([key_id, at]) => ({ key_id, at }));
-  // The order prevents two processes from waiting for each other's rows.
+  // In a fixed order, so that two processes can't wait for each other's rows.
   rows.sort((a, b) => a.key_id - b.key_id);
   yield upsert("key_uses", rows, "excluded.at > key_uses.at");
 }

@@ -2,13 +2,13 @@ import { createYielder } from "../../lib/yielding.ts";
 import type { Engine, RecordRow, SiteContents } from "../../model/engine.ts";
 import type { Head } from "../../model/head.ts";
 
-/** The rows of a site as of `head`, grouped by resource, and in ID order for each resource. */
+/** Rows as of `head`, grouped by resource, in ID order. */
 export interface WholeSite {
   readonly head: Head;
   readonly rows: readonly RecordRow[];
 }
 
-/** Reads all rows of a site into memory. Use it only for small sites, and in commands. */
+/** Reads a whole site into memory. Only for small sites, and in commands. */
 export function readAllRows(engine: Pick<Engine, "readSite">, site: number, requiredHead?: Head): Promise<WholeSite> {
   return engine.readSite(site, async ({ head, rowChunks }) => ({ head, rows: await gather(rowChunks) }), requiredHead);
 }

@@ -1,12 +1,12 @@
 import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 
-/** The code in the cause of the error that `requireHeadAtLeast` throws. */
+/** In the cause of the error thrown by `requireHeadAtLeast`. */
 export const storeBehindCode = "STORE_BEHIND";
 
 /**
- * Checks that a database has reached a head that this process has seen before. A primary that was replaced may be behind it. Heads with different
- * epochs cannot be compared, so they pass.
+ * Checks that a database has reached a head that this process has seen before. A primary that was replaced may be behind. Heads of different epochs
+ * can't be compared, so they pass.
  * @throws ProblemError `unavailable`
  */
 export function requireHeadAtLeast(found: Head, required: Head | undefined): void {

@@ -1,17 +1,16 @@
-// The memory of what was revoked: the table `restrictions`. A restore replaces the records of keys, operators, webhooks and sites, and so everything
-// in them that was restricted since the backup. This table outlives it.
+// Remembers what was revoked, in the table `restrictions`. A restore replaces the records of keys, operators, webhooks and sites, along with
+// everything that was restricted since the backup. This table outlives it.
 //
-// A row says what was last decided about one limit: that this key was revoked or got this rate, that this operator was removed, that this secret was
-// rotated. Lifting a limit is a decision too: resuming a webhook, adding a removed operator again. The last one counts. So a restore or a copy merges
-// two tables by their times, in whatever order (`carryRestrictions`), and a restore then applies the result to what it restored
-// (operator/backup/restrictions.ts).
+// Each row is the latest decision about one limit: this key was revoked or given a rate, this operator was removed, this secret was rotated. Lifting
+// a limit is a decision too, such as resuming a webhook or adding an operator back, and the latest one counts. So a restore or copy can merge two
+// tables by time, in either order (`carryRestrictions`). A restore then applies the result to what it restored (operator/backup/restrictions.ts).
 //
 // Invariants:
-// - A decision is recorded in the transaction that makes it. All but the rotation of secrets follow from the journal entries of the system site, so no
-//   caller can forget one (`recordRestrictions`).
-// - Names outlast IDs: after a restore, an ID can be given to another record.
-// - Secrets are only there as digests.
-// - Rows last 400 days, at most 100,000 of them. If there are more, the oldest go, and `knownSince` says from when on the table is complete.
+// - A decision is recorded in the transaction that makes it. Apart from secret rotation, all decisions are derived from the system site's journal
+//   entries, so no caller can forget one (`recordRestrictions`).
+// - Names outlast IDs: after a restore, an ID can go to another record.
+// - Secrets are only stored as digests.
+// - Rows last 400 days, and there are at most 100,000. Beyond that, the oldest go, and `knownSince` says since when the table is complete.
 
 import { createHash } from "node:crypto";
 import type { RecordedRestriction } from "../../model/amend.ts";
@@ -28,14 +27,14 @@ import { type TableSet, tableNameIn } from "./table-swap.ts";
 import { columnsOf } from "./tables.ts";
 import { execute, findByKeys, query, type Transaction, upsert } from "./transaction.ts";
 
-/** Milliseconds for which a decision is remembered: 400 days, so that a yearly backup is covered. */
+/** 400 days, to cover a yearly backup. */
 const restrictionsKeptMs = 400 * 24 * 60 * 60_000;
-/** Some 30 MB. An action of an operator adds a few rows at most. */
+/** Some 30 MB. An operator's action adds a few rows at most. */
 const maxRestrictions = 100_000;
-/** How many are left when there are too many, so that the next decisions don't have to delete any. */
+/** How many are left when there were too many, so that the next decisions needn't delete any. */
 const restrictionsLeft = 90_000;
 
-/** The limits of each resource, with the value that limits nothing. A webhook always has a URL, so no URL is without a limit. */
+/** The limits of each resource, with the value that means no limit. A webhook always has a URL. */
 const limits: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   [keyResourceName]: { Revoked: "", Expires: "", Rate: "", Scope: "write" },
   [operatorResourceName]: { Sites: "", Role: "" },
@@ -45,12 +44,12 @@ const limits: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 /** `yes` if an operator or a webhook was removed, or a secret rotated. */
 export const removedField = "Removed";
-/** Of a key: the key that it replaced by rotation, and its record, so that a restore of the old key can bring it along. */
+/** For a key: the key it replaced by rotation, and its own record, so that restoring the old key can bring it along. */
 export const replacesField = "Replaces";
 export const secretKind = "secret";
-/** A database that `copy` has copied into this one, with all that it knew at the time. */
+/** A database that `copy` copied into this one, with everything it knew at the time. */
 export const copiedKind = "copied";
-/** A database that may have lost decisions, because it was restored by other means, and was given new epochs after that. */
+/** A database that was restored by other means, and so may have lost decisions, before it was given new epochs. */
 export const renewedKind = "renewed";
 
 /** The value of `replacesField`. */
@@ -59,12 +58,12 @@ export interface Replacement {
   readonly record: object;
 }
 
-/** Returns the limits of a record, by field. */
+/** Returns a record's limits by field. */
 export function limitsIn(resource: string, record: object): Record<string, string> {
   return Object.fromEntries(Object.keys(limits[resource] ?? {}).map((field) => [field, textIn(record, field)]));
 }
 
-/** Returns the name of a record that stays the same wherever a backup or a site file takes it. */
+/** Returns a name for the record that stays the same in every backup and site file. */
 export function lastingName(resource: string, record: object): string {
   if (resource === keyResourceName) return textIn(record, "Digest");
   if (resource === operatorResourceName) return textIn(record, "Name");
@@ -82,8 +81,6 @@ export function knownSince(restrictions: readonly RecordedRestriction[], now: nu
   return restrictions.reduce((oldest, { at }) => Math.min(oldest, at), now);
 }
 
-// What the entries of one commit decide.
-
 type SystemEntry = JournalEntry & { readonly site_id: number };
 
 function restrictionsIn(entries: readonly SystemEntry[]): RecordedRestriction[] {
@@ -100,7 +97,7 @@ function restrictionsIn(entries: readonly SystemEntry[]): RecordedRestriction[] 
     if (entry.operation === "create") return fieldsOfCreate(entry, record, endedKeys);
     if (entry.operation === "update") return changedFields(entry, record);
     const isRemovable = entry.resource === operatorResourceName || entry.resource === webhookResourceName;
-    // Removing a site restricts nothing: a restore is there to bring it back, with its keys and webhooks.
+    // Removing a site restricts nothing: a restore is meant to bring it back, with its keys and webhooks.
     return isRemovable && !removedSites.includes(textIn(record, "Site")) ? { [removedField]: "yes" } : {};
   };
   return changes.flatMap(({ entry, record }) => {
@@ -115,14 +112,14 @@ function fieldsOfCreate(
   record: object,
   endedKeys: readonly object[],
 ): Record<string, string> {
-  // The name may be that of a removed operator, whose limits this lifts or replaces.
+  // A removed operator may have had this name. This lifts or replaces their limits.
   if (resource === operatorResourceName) return { [removedField]: "", ...limitsIn(resource, record) };
   const [former] = textIn(record, "Former").split(" ");
   const replaced = endedKeys.find(
     (key) => textIn(key, "Prefix") === former && textIn(key, "Site") === textIn(record, "Site"),
   );
   const replacement: Replacement | undefined = replaced && { digest: textIn(replaced, "Digest"), record };
-  // An imported key or webhook can exist elsewhere with wider rights, such as in an older site file. A new one can't.
+  // An imported key or webhook may exist elsewhere with wider rights, such as in an older site file. A new one can't.
   const isImported = Date.parse(textIn(record, "Created")) !== at;
   const narrow = Object.entries(limitsIn(resource, record)).filter(
     ([field, value]) => isImported && field !== "URL" && value !== limits[resource]?.[field],
@@ -138,12 +135,10 @@ function changedFields({ resource, before }: SystemEntry, record: object): Recor
   return Object.fromEntries(Object.entries(is).filter(([field, value]) => value !== was[field]));
 }
 
-/** Returns the text of a field; empty if the record lacks it. */
+/** Empty if the record doesn't have the field. */
 export function textIn(record: object, field: string): string {
   return String((record as Readonly<Record<string, unknown>>)[field] ?? "");
 }
-
-// The statements.
 
 const columns = columnsOf("restrictions").join(", ");
 
@@ -151,12 +146,12 @@ export function* readRestrictions(): Transaction<readonly RecordedRestriction[]>
   return (yield query(`select ${columns} from restrictions`)) as unknown as readonly RecordedRestriction[];
 }
 
-/** Records what journal entries decide about limits. Call it in the transaction that stores them. */
+/** Call it in the transaction that stores the entries. */
 export function* recordRestrictions(entries: readonly SystemEntry[]): Transaction<void> {
   yield* saveRestrictions(restrictionsIn(entries));
 }
 
-/** Records that all but the present one of a webhook's secrets were replaced. */
+/** Records that all of a webhook's secrets but the current one were replaced. */
 export function* recordRotation(secrets: readonly WebhookSecret[]): Transaction<void> {
   const replaced = secrets.filter(({ until }) => until !== null);
   const at = Math.max(0, ...secrets.map(({ createdAt }) => createdAt));
@@ -171,7 +166,7 @@ export function* recordRotation(secrets: readonly WebhookSecret[]): Transaction<
   );
 }
 
-/** Saves decisions, each as the last one about its limit, whatever the clock says. @param now milliseconds since 1970 */
+/** Saves decisions as the latest about their limits, whatever the clock says. @param now milliseconds since 1970 */
 export function* saveRestrictions(decided: readonly RecordedRestriction[], now = Date.now()): Transaction<void> {
   if (decided.length === 0) return;
   const last = new Map((yield* withSiteNames(decided)).map((row) => [keyOf(row), row]));
@@ -181,7 +176,7 @@ export function* saveRestrictions(decided: readonly RecordedRestriction[], now =
   const rows = [...last].map(([key, row]) => ({ ...row, at: Math.max(row.at, (times.get(key) ?? 0) + 1) }));
   const [all] = yield query("select count(*) as count, min(at) as oldest, max(at) as newest from restrictions");
   yield upsert("restrictions", rows);
-  // A wrong clock must not make the table forget everything. So the age counts from the newest row before these, if that is earlier.
+  // A wrong clock mustn't make the table forget everything, so age is relative to the newest earlier row, if that's before `now`.
   const end = Math.min(Number(all?.newest ?? 0), now) - restrictionsKeptMs;
   if (Number(all?.oldest ?? end) < end) yield execute("delete from restrictions where at < :end", { end });
   if (Number(all?.count) + rows.length <= maxRestrictions) return;
@@ -189,16 +184,16 @@ export function* saveRestrictions(decided: readonly RecordedRestriction[], now =
   yield execute(`delete from restrictions where at < (${oldestKept})`);
 }
 
-/** Adds the rows of the replaced table to those of the restored one, in the transaction that has swapped them. */
+/** Adds the replaced table's rows to the restored one. Runs in the transaction that swapped them. */
 export function* carryRestrictions(replaced: TableSet): Transaction<void> {
   yield execute(`insert into restrictions (${columns}) select ${columns} from ${tableNameIn(replaced, "restrictions")} where true
 on conflict (kind, name, field) do update set value = excluded.value, at = excluded.at where excluded.at >= restrictions.at`);
 }
 
-/** Replaces the IDs of an operator's sites by names that outlast a restore. @param names by ID */
+/** Replaces the IDs of an operator's sites with names that outlast a restore. @param names by ID */
 export function toSiteNames(ids: string, names: ReadonlyMap<string, string>): string {
   if (ids === "") return "";
-  // A removed site keeps its place, because an empty list means all sites. No name begins with "#".
+  // A removed site stays in the list, because an empty list means all sites. Names can't start with "#".
   const named = ids.split(" ").map((id) => names.get(id) ?? `#${id}`);
   return named.join(" ");
 }
@@ -216,7 +211,6 @@ function* withSiteNames(rows: readonly RecordedRestriction[]): Transaction<reado
   return rows.map((row) => (isOfSites(row) ? { ...row, value: toSiteNames(row.value, names) } : row));
 }
 
-/** Returns the primary key of a row as a text. */
 export function keyOf({ kind, name, field }: Omit<RecordedRestriction, "at" | "value">): string {
   return JSON.stringify([kind, name, field]);
 }

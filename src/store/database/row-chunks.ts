@@ -1,21 +1,21 @@
-// The chunks in which a restore, a copy and the import of a site store their rows.
+// The chunks of rows stored by a restore, a copy or a site import.
 
 import { randomText } from "../../lib/text.ts";
 import type { DumpedRow } from "../../model/engine.ts";
 import { isUsableEpoch } from "./site-state.ts";
 import type { TableName } from "./tables.ts";
 
-/** Maximum rows, and approximate maximum characters, that one transaction stores. They limit how long other writers wait. */
+/** Per transaction, the second being approximate. They limit how long other writers wait. */
 const maxRows = 1000;
 const maxTextLength = 1024 * 1024;
 
-/** Rows of one table, few enough for one short transaction. */
+/** Rows of one table, few enough for a short transaction. */
 export interface RowChunk {
   readonly table: TableName;
   readonly rows: readonly DumpedRow["row"][];
 }
 
-/** Splits `rows` into chunks, and gives every usable site a new epoch, so that versions and cursors from before are not accepted. */
+/** Gives every usable site a new epoch, so that earlier versions and cursors aren't accepted. */
 export async function* toChunksWithNewEpochs(rows: AsyncIterable<DumpedRow>): AsyncGenerator<RowChunk> {
   let table: string | undefined;
   let chunk: DumpedRow["row"][] = [];

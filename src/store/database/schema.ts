@@ -1,8 +1,8 @@
-// What a database has to have for this program: the declared tables (tables.ts), and their reporting views. Each engine reads what there is, and makes what
-// this file says is missing. So a new database, and one that an older version made, take the same way.
+// The tables (tables.ts) and reporting views that a database needs. Each engine reads what's there and creates what this file says is missing, which
+// covers new databases as well as those of older versions.
 //
-// Two versions can share a database, because the newer one only adds tables, columns that may be null, and columns of views. A change that older versions
-// can't live with has to raise `schemaVersion` and migrate the tables: then older versions reject the database.
+// Two versions of the program can share a database, because newer ones only add tables, nullable columns, and columns of views. A change that older
+// versions can't cope with must raise `schemaVersion` and migrate the tables; they then refuse the database.
 
 import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -10,13 +10,13 @@ import { type Table, tables } from "./tables.ts";
 
 export const schemaVersion = 1;
 
-/** The tables, by name. Tests declare others. */
+/** Tables by name. Tests declare their own. */
 export type DeclaredTables = Readonly<Record<string, Table>>;
 
-/** The columns that each table in a database has. */
+/** The columns of each table in a database. */
 type PresentColumns = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** @param rows the name of a table and of one of its columns in each */
+/** @param rows pairs of a table and one of its columns */
 export function toPresentColumns(rows: Iterable<readonly [table: string, column: string]>): PresentColumns {
   const present = new Map<string, Set<string>>();
   for (const [table, column] of rows) present.set(table, (present.get(table) ?? new Set()).add(column));
@@ -32,9 +32,9 @@ interface TableDialect {
 }
 
 /**
- * Returns the statements that add the missing tables and columns.
- * @throws ProblemError `unavailable` if a table or column is missing that every version since the first release has made, because an empty table would
- *   hide the loss of its rows
+ * Returns the statements that add missing tables and columns.
+ * @throws ProblemError `unavailable` if a table or column is missing that every version has created since the first release, because an empty one would
+ *   hide the loss of its data
  */
 export function missingTables(
   present: PresentColumns,
@@ -62,7 +62,6 @@ function notOursError(fault: string): ProblemError {
   return new ProblemError("unavailable", `the database ${fault}: it is damaged, or belongs to another program`);
 }
 
-/** Returns the error for a database with another schema version than this program knows. */
 export function schemaTooNewError(found: number): ProblemError {
   return new ProblemError(
     "unavailable",
@@ -70,10 +69,10 @@ export function schemaTooNewError(found: number): ProblemError {
   );
 }
 
-/** A reporting view: read-only, with a column per text field of a resource, for reports with SQL. */
+/** A read-only view with a column per text field of a resource, for reports in SQL. */
 interface ReportingView {
   readonly name: string;
-  /** The statement that makes it. */
+  /** The statement that creates it. */
   readonly sql: string;
 }
 
@@ -82,14 +81,14 @@ interface ViewDialect {
   readonly create: string;
   /** Returns the expression for the text at a dotted path of the JSON in `body`. */
   readonly textAt: (path: string) => string;
-  /** Finds the paths in the statement for a view. A comma may stand for a dot. */
+  /** Finds the paths in a view's statement. A comma may stand for a dot. */
   readonly paths: RegExp;
 }
 
 /**
- * Returns the views that are missing, or lack columns, for example the column address_town of the view brand for `Address.Town`. Program versions that declare
- * different fields may share a database. So columns are only added, after those that the view already has.
- * @param present the statements that have made the views, by name
+ * Returns the views that are missing or lack columns, such as `address_town` in the view `brand` for `Address.Town`. Versions of the program with
+ * different fields may share a database, so columns are only added, after the existing ones.
+ * @param present the statements that created the views, by name
  */
 export function missingViews(
   present: ReadonlyMap<string, string>,

@@ -1,7 +1,7 @@
-// The database operations on sites: pruning a journal, new epochs, deleting the rows of a removed site, and importing a site. site-state.ts explains
-// the epochs.
+// Database operations on whole sites: pruning a journal, new epochs, deleting a removed site's rows, and importing a site. The epochs are explained
+// in site-state.ts.
 //
-// An operation that writes locks the rows of its sites first. So commits to these sites, and a restore, wait until its end.
+// Operations that write lock the rows of their sites first, so that commits to these sites, and restores, wait until they're done.
 
 import { randomText } from "../../lib/text.ts";
 import type { DumpedRow } from "../../model/engine.ts";
@@ -17,7 +17,6 @@ import { readDatabaseId } from "./this-database.ts";
 import { execute, query, queryForUpdate, storeDumped, type Transaction, upsert } from "./transaction.ts";
 
 export function* pruneJournal(site: number, through: number, most: number): Transaction<boolean> {
-  // The lock makes commits to the site, and a restore, wait until the end of this transaction.
   const [row] = yield* lockSite(site);
   const end = lastPrunable(through, row?.revision ?? 0);
   if (!row || row.epoch === removedEpoch || row.floor >= end) return false;
@@ -27,7 +26,7 @@ export function* pruneJournal(site: number, through: number, most: number): Tran
   return floor < end;
 }
 
-/** Maximum rows in one statement. */
+/** Per statement. */
 const maxRows = 1000;
 
 export function* replaceEpochs(now = Date.now()): Transaction<number> {
@@ -40,8 +39,8 @@ export function* replaceEpochs(now = Date.now()): Transaction<number> {
 }
 
 /**
- * Implements `Engine.replaceEpoch`, which only an engine with timelines has. Reads wait for it, and must work without a standby, so it is `loose`. The next
- * write makes it durable too.
+ * Implements `Engine.replaceEpoch`, for engines with timelines. Reads wait for it and must work without a standby, so it's `loose`. The next write
+ * makes it durable as well.
  */
 export function* replaceEpoch(site: number, epoch: string): Transaction<Pick<Head, "revision" | "epoch">> {
   const [row = { revision: 0, epoch: "" }] = yield* lockSite(site);
@@ -52,12 +51,12 @@ export function* replaceEpoch(site: number, epoch: string): Transaction<Pick<Hea
   return { revision, epoch: newEpoch };
 }
 
-/** The tables with the rows of a site, without `sites`. */
+/** The tables with rows of a site, except `sites`. */
 const siteTables = tableNames.filter((table) => primaryKeyOf(table)[0] === "site_id");
 
 const leftovers = siteTables.map((table) => `exists (select 1 from ${table} as l where l.site_id = gone.id)`);
 
-/** A statement for every engine that reads the IDs of sites with a deleted record that still have rows. */
+/** Finds the sites that still have rows although their record was deleted. Works with every engine. */
 export const selectSitesToDrop = `select gone.id from records as gone
 where gone.site_id = ${systemSite} and gone.resource = '${siteResourceName}' and gone.body is null and (
   exists (select 1 from sites where sites.id = gone.id and sites.epoch <> '${removedEpoch}')
@@ -68,15 +67,15 @@ export function* readSitesToDrop(): Transaction<readonly number[]> {
   return (yield query(selectSitesToDrop)).map(({ id }) => Number(id));
 }
 
-/** Maximum rows that one transaction of a long deletion deletes. On SQLite, this takes 10 to 25 ms, during which other writers wait. */
+/** Per transaction of a long deletion. This takes SQLite 10 to 25 ms, during which other writers wait. */
 export const maxDeletedRows = 2000;
 
-/** Its result has a row only if the record of the site is deleted. After a restore, the record may exist again, or may never have existed. */
+/** Finds a row only if the site's record is deleted. After a restore, it may be back, or may never have existed. */
 const selectDeleted = `select 1 from records where site_id = ${systemSite} and resource = '${siteResourceName}' and id = :site and body is null`;
 
-/** If the record of a site is deleted: makes the site reject writes, and deletes some of its rows in `table`. Returns whether it has deleted rows. */
+/** If the site's record is deleted, makes the site reject writes and deletes some of its rows in `table`. Returns whether there were any. */
 export function* deleteSiteChunk(site: number, table: TableName): Transaction<boolean> {
-  // A lock on a row of `sites` prevents a restore from replacing the tables before the commit.
+  // Locking a row of `sites` keeps a restore from replacing the tables before we commit.
   yield* lockSite(site);
   const deleted = yield query(selectDeleted, { site });
   if (deleted.length === 0) return false;
@@ -84,7 +83,7 @@ export function* deleteSiteChunk(site: number, table: TableName): Transaction<bo
   return (yield execute(deleteSome(table, ":site", `limit ${maxDeletedRows}`), { site })).length > 0;
 }
 
-/** Implements `Engine.dropSite`. @param pause lets others write, between two chunks */
+/** Implements `Engine.dropSite`. @param pause lets others write between two chunks */
 export async function deleteSiteInChunks(
   site: number,
   deleteChunk: (site: number, table: TableName) => Promise<boolean>,
@@ -94,9 +93,9 @@ export async function deleteSiteInChunks(
 }
 
 /**
- * Returns a statement that deletes the rows of a site that `which` selects, and returns a row for each. The rows are compared by their whole key,
- * without a separate condition for the site. With such a condition, PostgreSQL would compare all rows of the site with each row to delete, if the
- * site has more rows than the statistics say. For `idempotency`, the key includes the time, because PostgreSQL may use the index of times.
+ * Returns a statement that deletes a site's rows selected by `which`, and returns a row for each. It compares whole keys, without a separate
+ * condition for the site. With one, PostgreSQL would compare every row of the site with every row to delete if the site has more rows than its
+ * statistics say. For `idempotency`, the key includes the time, because PostgreSQL may use the index of times.
  */
 export function deleteSome(table: TableName, site: string, which: string): string {
   const key = [...primaryKeyOf(table), ...(table === "idempotency" ? ["at"] : [])].join(", ");
@@ -105,7 +104,7 @@ export function deleteSome(table: TableName, site: string, which: string): strin
 
 export function* startSiteImport(site: number, epoch: string): Transaction<void> {
   const [row] = yield* lockSite(site);
-  // Importing is only possible before the first write.
+  // A site can only be imported before its first write.
   if (row && (row.revision > 0 || !isUsableEpoch(row.epoch))) throw siteNotImportingError();
   yield upsert("sites", [toSiteRow(site, { ...newSiteState(), epoch })]);
 }
@@ -121,7 +120,7 @@ interface ImportCalls {
   importSiteChunk(site: number, epoch: string, chunk: RowChunk): Promise<void>;
 }
 
-/** Implements `Engine.importSiteRows`. @param pause lets others write, between two chunks */
+/** Implements `Engine.importSiteRows`. @param pause lets others write between two chunks */
 export async function importSiteInChunks(
   site: number,
   rows: AsyncIterable<DumpedRow>,
@@ -140,17 +139,16 @@ export async function importSiteInChunks(
   }
 }
 
-/** Whether a database has rejected a row. The codes are those of SQLite, and SQLSTATEs of the classes 22 and 23. */
+/** Whether the database refused a row. The codes are SQLite's, and SQLSTATE classes 22 and 23. */
 function isRejectedRow(error: unknown): boolean {
   return /^(SQLITE_(CONSTRAINT|MISMATCH|TOOBIG)|2[23])/.test(String((error as { code?: unknown }).code));
 }
 
-/** Returns the error for a row that its table does not accept. */
 function invalidRowError(cause: unknown): ProblemError {
   return new ProblemError("bad-request", "a row is there twice, or has a value that cannot be stored", { cause });
 }
 
-/** Returns the error for an import into a site that was written to before, or that no longer has the importing epoch of this process. */
+/** For a site that was written to before its import, or has lost the epoch of this import since. */
 function siteNotImportingError(): ProblemError {
   return new ProblemError(
     "conflict",

@@ -1,10 +1,9 @@
-// How every engine replaces all data (restore, copy). The new rows are stored in a second set of tables, in chunks, so that others can write in
-// between. Then one short transaction renames both sets, and amends the restored system site. The replaced rows are then saved in a file, and
-// their tables are dropped.
+// How engines replace all data (restore, copy). The new rows go into a second set of tables, in chunks, so that others can write in between. Then a
+// short transaction renames both sets and amends the restored system site. Finally, the replaced rows are saved to a file and their tables dropped.
 //
-// If the process is killed, the next restore handles the tables that remain:
-// - Before the rename, the data in use is unchanged. The second set is `unused` and incomplete: the next restore drops it.
-// - After the rename, the new data is in use. The replaced set is `replaced`: the next restore saves its rows in a file, and then drops it.
+// If the process is killed, the next restore deals with what's left:
+// - Before the rename, the live data is unchanged. The second set is `unused` and incomplete, and gets dropped.
+// - After the rename, the new data is live. The replaced set is `replaced`: its rows are saved to a file before it's dropped.
 
 import { randomBytes } from "node:crypto";
 import type { DumpedRow, SaveReplacedRows } from "../../model/engine.ts";
@@ -13,13 +12,13 @@ import type { Head } from "../../model/head.ts";
 import { type RowChunk, toChunksWithNewEpochs } from "./row-chunks.ts";
 import { type TableName, tableNames } from "./tables.ts";
 
-/** `unused`: a restore is filling these tables, or they can be dropped. `replaced`: they must be saved in a file before they are dropped. */
+/** `unused`: a restore is filling these tables, or they can be dropped. `replaced`: they must be saved to a file before they're dropped. */
 type TableSetKind = "unused" | "replaced";
 
-/** A table set beside the tables in use. */
+/** A set of tables beside those in use. */
 export interface TableSet {
   readonly kind: TableSetKind;
-  /** Differs for each restore: several may run at the same time, and an earlier one may have been killed. */
+  /** Different for each restore, because several may run at once, and an earlier one may have been killed. */
   readonly id: string;
 }
 
@@ -27,23 +26,23 @@ export function newTableSetId(): string {
   return randomBytes(6).toString("hex");
 }
 
-/** Returns the name of a table in a set, the same in every engine. */
+/** The same in every engine. */
 export function tableNameIn({ kind, id }: TableSet, table: TableName): string {
   return `storefront_${kind}_${id}_${table}`;
 }
 
-/** Returns the sets of `kind` that exist. @param names of all tables of the database */
+/** @param names of all tables in the database */
 function tableSetsIn(names: readonly string[], kind: TableSetKind): TableSet[] {
   const ids = names.flatMap((name) => new RegExp(`^storefront_${kind}_([0-9a-f]+)_`).exec(name)?.[1] ?? []);
   return [...new Set(ids)].map((id) => ({ kind, id }));
 }
 
-/** Returns the tables that a set has. A set of an earlier program version lacks the tables of later additions. @param names of all tables */
+/** A set made by an earlier version of the program lacks later tables. @param names of all tables in the database */
 function tablesInSet(set: TableSet, names: readonly string[]): TableName[] {
   return tableNames.filter((table) => names.includes(tableNameIn(set, table)));
 }
 
-/** Returns sentences about the sets that exist, for `check`. @param names of all tables of the database */
+/** Returns sentences for `check` about sets left behind. @param names of all tables in the database */
 export function describeLeftoverTables(names: readonly string[]): string[] {
   const isUnused = tableSetsIn(names, "unused").length > 0;
   const isReplaced = tableSetsIn(names, "replaced").length > 0;
@@ -56,25 +55,24 @@ export function describeLeftoverTables(names: readonly string[]): string[] {
   ];
 }
 
-/** The steps of an engine in a restore. Others can read and write between two steps. */
+/** An engine's steps in a restore. Others can read and write in between. */
 export interface TableSetSteps {
-  /** Reads the names of all tables of the database. */
+  /** Reads the names of all tables in the database. */
   readNames(): Promise<readonly string[]>;
-  /** Creates the empty tables of a set, like those in use. Returns the schema version. */
+  /** Creates a set of empty tables with the same structure as the ones in use. Returns the schema version. */
   create(set: TableSet): Promise<number>;
   insert(set: TableSet, chunk: RowChunk): Promise<void>;
   /**
-   * Swaps, in one transaction: the tables in use become the set `replaced`, the set `filled` is put in use,
-   * and the system site is amended.
-   * @throws `upgradedDuringRestoreError` if the database has another schema version than `version`
+   * In one transaction, turns the tables in use into the set `replaced`, puts the set `filled` in use, and amends the system site.
+   * @throws `upgradedDuringRestoreError` if the database's schema version isn't `version`
    */
   swap(filled: TableSet, replaced: TableSet, version: number): Promise<void>;
-  /** Drops the tables of a set that exist. */
+  /** Drops those tables of a set that exist. */
   drop(set: TableSet): Promise<void>;
   readHeads(set: TableSet): Promise<ReadonlyMap<number, Head>>;
-  /** Reads all rows of some tables of a set. */
+  /** Reads all rows of some of a set's tables. */
   dump(set: TableSet, tables: readonly TableName[]): AsyncIterable<DumpedRow> | Iterable<DumpedRow>;
-  /** Makes further calls possible after a call has failed. Returns false if that is impossible, because the connection is lost. */
+  /** Makes further calls possible after one has failed. Returns false if the connection is lost, which rules that out. */
   recover(): Promise<boolean>;
 }
 
@@ -87,19 +85,19 @@ export async function replaceAllData(
   for (const unused of tableSetsIn(await steps.readNames(), "unused")) await steps.drop(unused);
   for (const leftover of save ? tableSetsIn(await steps.readNames(), "replaced") : []) {
     await save?.(steps.dump(leftover, tablesInSet(leftover, await steps.readNames())));
-    // Another restore may have saved and dropped the same tables in the meantime. Then this drops nothing.
+    // If another restore has dealt with these tables by now, this drops nothing.
     await steps.drop(leftover);
   }
   const replaced = await fillAndSwap(steps, rows);
   const heads = await steps.readHeads(replaced);
   await save?.(steps.dump(replaced, tableNames));
-  // The data is replaced. If the old tables cannot be dropped, for example on a full disk, they only take space. `check` then reports them, and the next
-  // restore saves their rows again and drops them.
+  // The data is replaced. If dropping the old tables fails, for example on a full disk, they only take up space. `check` reports them, and the next
+  // restore saves and drops them.
   await steps.drop(replaced).catch(() => {});
   return heads;
 }
 
-/** Fills new tables with `rows`, and swaps them with the tables in use. Returns the replaced tables. */
+/** Fills new tables with `rows` and swaps them in. Returns the replaced tables. */
 async function fillAndSwap(steps: TableSetSteps, rows: AsyncIterable<DumpedRow>): Promise<TableSet> {
   const incoming: TableSet = { kind: "unused", id: newTableSetId() };
   const replaced: TableSet = { ...incoming, kind: "replaced" };
@@ -111,7 +109,7 @@ async function fillAndSwap(steps: TableSetSteps, rows: AsyncIterable<DumpedRow>)
   } catch (error) {
     if (!(await steps.recover())) throw error;
     if (!(await isThere(steps, incoming))) throw supersededError(error);
-    // Report the first error, even if the new tables cannot be dropped: the next restore drops them.
+    // Report the first error, even if dropping the new tables fails too. The next restore drops them.
     await steps.drop(incoming).catch(() => {});
     throw error;
   }
@@ -121,14 +119,14 @@ async function isThere(steps: TableSetSteps, { kind, id }: TableSet): Promise<bo
   return tableSetsIn(await steps.readNames(), kind).some((set) => set.id === id);
 }
 
-/** Returns the error of a restore for which another restore has dropped the tables. */
+/** Another restore has dropped our tables. */
 function supersededError(cause: unknown): ProblemError {
   return new ProblemError("conflict", "another restore was started in the meantime; this one has changed nothing", {
     cause,
   });
 }
 
-/** Returns the error of a restore during which another program version has changed the tables. */
+/** Another version of the program has changed the tables during the restore. */
 export function upgradedDuringRestoreError(): ProblemError {
   return new ProblemError("conflict", "the database was upgraded in the meantime; nothing was changed, try again");
 }

@@ -1,45 +1,46 @@
-// The tables, with their columns, types and order. Both engines, `backup` and `copy` derive from this file (schema.ts).
+// The tables, with their columns, types and order, from which both engines, `backup` and `copy` are derived (schema.ts).
 //
-// The primary key of each table with rows of a site begins with the site, so that a database on several machines can distribute the sites.
+// Primary keys of rows that belong to a site start with the site, so that a database spanning several machines can distribute the sites.
 //
 //   sites             One row per site (site-state.ts). Site 0 is the system site.
-//   records           One row per record: the revision of its last change, and the record as JSON (`body`). A deleted record keeps its row, without a body,
-//                     so that its ID is never used again.
-//   journal           One row per change: its time, its actor and the record after it (of a delete, the deleted record). An update also has the record
-//                     `before` it, and a change by a command, the console or a batch request has its `run`.
-//   idempotency       The responses to writes with an `Idempotency-Key`. Each is kept for 24 hours.
+//   records           One row per record: the revision of its last change, and its JSON (`body`). A deleted record keeps its row, without a body, so
+//   that its ID is never used again.
+//   journal           One row per change: its time and actor, and the record after it (for a delete, the deleted record). Updates also have the
+//   record `before`, and changes by a command, the console or a batch request have their `run`.
+//   idempotency       Responses to writes with an `Idempotency-Key`, kept for 24 hours.
 //   key_uses          When each API key was last used.
-//   webhook_state     One row per webhook: the cursor, the page in delivery, the failures, the lease, and the only database in which it delivers (`home`).
-//   webhook_secrets   The present secret of each webhook. After a rotation, also the previous secret, for 24 hours.
-//   webhook_attempts  The last 100 delivery attempts of each webhook, numbered, of the last 20 with request and response (`exchange`).
-//   credentials       The sign-in links and sessions of operators, as digests.
-//   restrictions      What operators last decided about each limit of a key, operator, webhook or site (restrictions.ts). `name` stays the same in every
-//                     backup and site file. A restore and a copy merge the rows into the table that they replace.
+//   webhook_state     One row per webhook: its cursor, the page being delivered, failures, the lease, and the only database that may deliver it
+//   (`home`).
+//   webhook_secrets   Each webhook's current secret and, for 24 hours after a rotation, the previous one.
+//   webhook_attempts  Each webhook's last 100 delivery attempts, numbered. The last 20 include the request and response (`exchange`).
+//   credentials       Digests of operators' sign-in links and sessions.
+//   restrictions      What operators last decided about each limit of a key, operator, webhook or site (restrictions.ts). `name` stays the same in
+//   every backup and site file. Restores and copies merge rows into the table they replace.
 //
-// Another table is not declared here, because a restore keeps it, and dumps leave it out: this_database has one row, with the random name of this database
-// and the time of its last backup (this-database.ts).
+// One table isn't declared here, because a restore keeps it and dumps leave it out: this_database, whose only row has the database's random name and
+// the time of its last backup (this-database.ts).
 
 /**
- * A whole number (`bigint` in PostgreSQL, `integer` in SQLite) or text; with `?`, the value may be null. An `added` column is later than the first release:
- * databases get it when this program opens them, and dumps of earlier versions lack it, so it may be null too. An older program that uses the same database
- * leaves it null in the rows that it writes.
+ * A whole number (`bigint` in PostgreSQL, `integer` in SQLite) or text; with `?`, it may be null. An `added` column came after the first release.
+ * Databases get it when this version opens them, and it may be null too: dumps from earlier versions don't have it, and older versions sharing the
+ * database leave it null.
  */
 type ColumnType = "integer" | "text" | "integer?" | "text?" | "added integer" | "added text";
 
 export interface Table {
-  /** The columns of the primary key, in its order. */
+  /** The columns of the primary key, in order. */
   readonly key: readonly string[];
-  /** Every column with its type, in the order of a dump. */
+  /** All columns with their types, in the order of a dump. */
   readonly columns: Readonly<Record<string, ColumnType>>;
-  /** Whether the rows belong to this database alone: dumps do not have them, and a restore deletes them. */
+  /** Whether the rows belong to this database only: they're not in dumps, and a restore deletes them. */
   readonly isNeverDumped?: boolean;
   /** Whether the table is later than the first release, so that databases without it get it. */
   readonly isAdded?: boolean;
 }
 
 /**
- * The tables, the same in every engine and in every dump. Rows have the type `TableRow`. So a new column or table is declared here, and the compiler finds
- * each place that makes a row without it.
+ * The tables, the same in every engine and every dump. Rows have the type `TableRow`, so when you declare a new column or table here, the compiler
+ * finds every place that makes rows without it.
  */
 export const tables = {
   sites: {
@@ -182,42 +183,37 @@ type CellOf<Type> =
 
 export const tableNames = Object.keys(tables) as TableName[];
 
-/** Returns the columns of a table without the columns `except`, in the order of a dump. */
+/** In the order of a dump. */
 export function columnsOf(table: TableName, except: readonly string[] = []): string[] {
   return Object.keys(tables[table].columns).filter((column) => !except.includes(column));
 }
 
-/**
- * Returns the columns to select for a dump.
- * @param from the name of the table, or of one in a table set. If an earlier program version made the set, it lacks the columns of later additions
- */
+/** @param from the table, or its name in a table set. A set made by an earlier version of the program lacks columns added since */
 export function dumpedColumns(table: TableName, from: string): string {
   return from === table ? columnsOf(table).join(", ") : "*";
 }
 
-/** Returns the columns of the primary key of a table. */
 export function primaryKeyOf(table: TableName): readonly string[] {
   return tables[table].key;
 }
 
-/** Returns the column with the site ID of a row; undefined if the rows of the table do not belong to sites. */
+/** Returns the column with a row's site ID; undefined if the table's rows don't belong to sites. */
 export function siteColumnOf(table: TableName): string | undefined {
   if (table === "sites") return "id";
   return primaryKeyOf(table).find((column) => column === "site_id");
 }
 
-/** Returns the tables of a dump. @param site the only site in the dump; undefined for all data */
+/** @param site the only site in the dump; undefined for all data */
 export function tablesWith(site: number | undefined): TableName[] {
   return tableNames.filter((table) => !isExcludedFromDumps(table) && (site === undefined || siteColumnOf(table)));
 }
 
-/** Which rows a dump has. */
 export interface DumpOptions {
-  /** Returns the name under which the database has a table; by default, the name of the table itself. */
+  /** Returns what the table is called in the database. Default: its own name. */
   readonly nameOf?: (table: TableName) => string;
-  /** The tables that exist; by default, all of them. */
+  /** The tables that exist. Default: all of them. */
   readonly present?: readonly TableName[];
-  /** The site to read; by default, all sites. */
+  /** The site to read. Default: all of them. */
   readonly site?: number | undefined;
 }
 
@@ -226,7 +222,7 @@ function isExcludedFromDumps(table: TableName): boolean {
   return isNeverDumped;
 }
 
-/** Whether a column has text. Other columns have whole numbers. */
+/** As opposed to whole numbers. */
 export function isText(table: TableName, column: string): boolean {
   return typeOf(table, column).includes("text");
 }

@@ -1,17 +1,16 @@
-// The database operations on what belongs to this database alone, and is in no dump: its random ID, and the time of its last backup.
+// Database operations on what belongs to this database only and isn't in dumps: its random ID, and the time of its last backup.
 
 import { execute, query, type Transaction } from "./transaction.ts";
 
-/** Reads the random ID of this database. Dumps do not contain it. */
 export function* readDatabaseId(): Transaction<string> {
   const [row] = yield query("select name from this_database where id = 1");
   return String(row?.name);
 }
 
 /**
- * An earlier time does not replace a later time, because two backups may end in another order than they began. A stored time in the future comes from
- * a wrong clock, and is always replaced. Otherwise it would hide missing backups.
- * @param at the time that the backup shows, in milliseconds since 1970
+ * An earlier time doesn't replace a later one, because backups may not finish in the order they started. But a stored time that's in the future came
+ * from a wrong clock. It's always replaced, or it would hide missing backups.
+ * @param at the moment captured by the backup, in milliseconds since 1970
  */
 export function* saveBackupTime(at: number, now = Date.now()): Transaction<void> {
   yield execute(

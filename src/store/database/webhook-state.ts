@@ -1,7 +1,6 @@
-// The rows of webhooks: the database operations on them (WebhookStore in model/webhooks.ts), and the rules for changes of a state.
+// The rows of webhooks: the operations on them (`WebhookStore` in model/webhooks.ts), and the rules for changing a state.
 //
-// A write locks the state of its webhook first. So the writes of one webhook are executed one after the other, and a restore cannot replace the tables
-// during a write.
+// Writes lock the webhook's state first. So they're executed one at a time, and a restore can't replace the tables during one.
 
 import {
   type DeliveryAttempt,
@@ -29,7 +28,7 @@ import {
   upsert,
 } from "./transaction.ts";
 
-/** The value of a state that each column has. */
+/** The member of `WebhookState` for each column. */
 const stateMembers = {
   site_id: "site",
   webhook_id: "webhook",
@@ -60,8 +59,8 @@ function toStateRow(state: WebhookState): TableRow<"webhook_state"> {
 }
 
 function fromStateRow(row: Row): WebhookState {
-  // The type check does not compare the types of the values, which are those of the columns. It does compare the names: a member of WebhookState that
-  // no column has does not compile here, and a column without a member does not compile in `stateMembers`. An added column needs a value here.
+  // The types of the values aren't checked; they're those of the columns. The names are: a member without a column won't compile here, and a column
+  // without a member won't in `stateMembers`. An added column needs a default here.
   return Object.fromEntries(stateEntries.map(([column, name]) => [name, row[column]])) as Record<StateMember, never>;
 }
 
@@ -73,7 +72,7 @@ function toSecretRow(ref: WebhookRef, { secret, createdAt, until }: WebhookSecre
   return { ...toKeyRow(ref), created_at: createdAt, secret, until };
 }
 
-/** Converts rows to the secrets of a webhook, in the same order. */
+/** In the same order. */
 export function fromSecretRows(rows: readonly Row[]): WebhookSecret[] {
   return rows.map(
     ({ secret, created_at: createdAt, until }) => ({ secret, createdAt, until }) as unknown as WebhookSecret,
@@ -89,13 +88,11 @@ function toAttemptRow(
   return { ...toKeyRow(ref), number, at, status, milliseconds, fault, exchange: exchangeJson };
 }
 
-// The rules.
-
 /**
- * Returns the state with the lease of `holder`; undefined if another process has the lease. A lease that ends more than two lease times from now was
+ * Returns the state with a lease for `holder`; undefined if another process has the lease. A lease that ends more than two lease times from now was
  * stored before the clock was set back, and is ignored.
  * @param milliseconds the lease time
- * @param now on the clock of the database, in milliseconds since 1970
+ * @param now by the database's clock, in milliseconds since 1970
  */
 function withLease(state: WebhookState, holder: string, milliseconds: number, now: number): WebhookState | undefined {
   const remainingMs = state.leaseUntil - now;
@@ -104,7 +101,7 @@ function withLease(state: WebhookState, holder: string, milliseconds: number, no
   return isTaken ? undefined : { ...state, holder, leaseUntil: now + milliseconds };
 }
 
-/** Returns the state after the update; undefined if it is not as expected. @param now on the clock of the database, in milliseconds since 1970 */
+/** Returns the updated state; undefined if it isn't as expected. @param now by the database's clock, in milliseconds since 1970 */
 function withUpdateIfExpected(
   state: WebhookState,
   { holder, cursor, rewinds, resumes }: WebhookExpectation,
@@ -117,9 +114,8 @@ function withUpdateIfExpected(
 }
 
 /**
- * Returns the secrets after a rotation: the new secret, and the present secret, which then ends at `until`. Earlier secrets end at once. The times
- * are in milliseconds since 1970.
- * @param present the latest secret
+ * Returns the new secret and the current one, which is now valid until `until`. Older ones end immediately. Times are in milliseconds since 1970.
+ * @param current the latest secret
  */
 function withRotatedSecret(
   [present]: readonly WebhookSecret[],
@@ -130,8 +126,6 @@ function withRotatedSecret(
   const createdAt = present ? Math.max(now, present.createdAt + 1) : now;
   return [{ secret, createdAt, until: null }, ...(present ? [{ ...present, until }] : [])];
 }
-
-// The operations.
 
 const ofWebhook = "where site_id = :site_id and webhook_id = :webhook_id";
 const states = `select ${columnsOf("webhook_state").join(", ")} from webhook_state`;
@@ -243,12 +237,11 @@ export function* addWebhookAttempt(
   });
 }
 
-/** Replaces the secrets of a webhook. If `secrets` is empty, deletes the webhook instead. */
+/** Replaces a webhook's secrets. Without any, deletes the webhook's state, secrets and attempts. */
 export function* amendWebhook(ref: WebhookRef, secrets: readonly WebhookSecret[]): Transaction<void> {
   yield* secrets.length > 0 ? replaceSecrets(ref, secrets) : deleteRows(ref);
 }
 
-/** Deletes the state, the secrets and the delivery attempts of a webhook. */
 function* deleteRows(ref: WebhookRef): Transaction<void> {
   for (const table of ["webhook_state", "webhook_secrets", "webhook_attempts"])
     yield execute(`delete from ${table} ${ofWebhook}`, toKeyRow(ref));
@@ -259,7 +252,6 @@ function* lockState(ref: WebhookRef): Transaction<WebhookState | undefined> {
   return row && fromStateRow(row);
 }
 
-/** Stores a state, if there is one. Returns it. */
 function* upsertState(state: WebhookState | undefined): Transaction<WebhookState | undefined> {
   if (state) yield upsert("webhook_state", [toStateRow(state)]);
   return state;

@@ -1,14 +1,14 @@
-// The records of a collection in ID order, in blocks. Small neighbouring blocks are joined, so that there are never many small blocks.
+// The records of a collection in ID order, in blocks. Small neighbours are joined, so there are never many small blocks.
 
 import type { Steps } from "../../lib/slices.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Block, type BlockRecord } from "./block.ts";
 import type { MemoryRecord } from "./memory-record.ts";
 
-/** Maximum records of a block. Two neighbouring blocks together have more than half of that. */
+/** Two neighbouring blocks have more than half of this between them. */
 export const maxBlockRecords = 128;
 
-/** Records after changes, by ID; undefined for a deleted record. */
+/** Changed records by ID; undefined if deleted. */
 export type Changed = ReadonlyMap<number, MemoryRecord | undefined>;
 
 export function findRecord(blocks: readonly Block[], id: number): BlockRecord | undefined {
@@ -21,13 +21,13 @@ export function* recordsAfter(blocks: readonly Block[], after: number): Generato
     for (const record of (blocks[index] as Block).records()) if (record.id > after) yield record;
 }
 
-/** Returns `blocks` after changes: new blocks for the changed records, and the same blocks for all others. */
+/** Applies changes to `blocks`. Only the blocks they touch are replaced. */
 export function* withChanges(resource: Resource, blocks: readonly Block[], changed: Changed): Steps<readonly Block[]> {
   const ids = [...changed.keys()].sort((a, b) => a - b);
   const result: Block[] = [];
   let next = 0;
   for (let blockIndex = 0; next < ids.length; blockIndex++) {
-    // Reuse the blocks before the block with the next change.
+    // Keep the blocks before the next change.
     const touched = indexOfBlock(blocks, ids[next] as number);
     while (blockIndex < touched) appendBlock(resource, result, blocks[blockIndex++] as Block);
     const end = blocks[blockIndex + 1]?.firstId ?? Number.POSITIVE_INFINITY;
@@ -41,8 +41,8 @@ export function* withChanges(resource: Resource, blocks: readonly Block[], chang
 }
 
 /**
- * Appends `records` in blocks. New IDs are added at the end of the list, so there each block is filled. Elsewhere the records are spread evenly,
- * so that each block has free space.
+ * Appends records in blocks. New IDs come at the end of the list, so there, blocks are filled. Elsewhere, records are spread evenly, which leaves
+ * space in each block.
  */
 function* appendRecords(
   resource: Resource,
@@ -58,7 +58,7 @@ function* appendRecords(
   }
 }
 
-/** Appends `block`. If it is small, and the block before it too, joins both. */
+/** Joins it with the previous block if both are small. */
 function appendBlock(resource: Resource, to: Block[], block: Block): void {
   const last = to.at(-1);
   if (last && last.size + block.size <= maxBlockRecords / 2) {
@@ -66,7 +66,7 @@ function appendBlock(resource: Resource, to: Block[], block: Block): void {
   } else to.push(block);
 }
 
-/** Returns the index of the block that has `id`, or would have it. Binary search. */
+/** Finds the block that has `id`, or would have it. */
 function indexOfBlock(blocks: readonly Block[], id: number): number {
   let low = 0;
   let high = blocks.length;
@@ -78,7 +78,7 @@ function indexOfBlock(blocks: readonly Block[], id: number): number {
   return low;
 }
 
-/** Returns the records `before` after the changes of the records `ids`, in ID order. */
+/** Returns `before` with the changes to the records `ids`, in ID order. */
 function merge(before: readonly BlockRecord[], ids: readonly number[], changed: Changed): MemoryRecord[] {
   const merged: MemoryRecord[] = [];
   let next = 0;

@@ -1,10 +1,7 @@
-// A block: up to 128 neighbouring records of a collection, as the bytes that they have in a JSON list. So a list is sent without encoding its
-// records again. The versions of a collection share unchanged blocks.
+// A block is up to 128 neighbouring records of a collection, in the bytes that a JSON list has for them, so that lists are sent without encoding
+// records again. Versions of a collection share unchanged blocks.
 //
-//   `Block`           The records, and data that is derived from them on first use: other encodings, and columns of texts for filters and sorts.
-//   `EncodedItems`    The items of a block in one encoding, as one buffer with the end of each item.
-//
-// Invariant: the records of a block never change. A change makes a new block, which copies the bytes of the unchanged records.
+// Invariant: the records of a block never change. A change makes a new block, which copies the bytes of the unchanged ones.
 
 import { ByteBuilder, type ByteRange } from "../../lib/bytes.ts";
 import { type Encoding, storedEncoding } from "../../model/encoding.ts";
@@ -14,20 +11,18 @@ import { JoinedTexts } from "./joined-texts.ts";
 import type { MemoryRecord } from "./memory-record.ts";
 import { TextPart } from "./text-in-parts.ts";
 
-/** A text of each record that is filtered or sorted by: the text of a field, the texts of all fields together, or the ID. */
+/** A text to filter or sort records by: a field, all fields together, or the ID. */
 export interface TextSource {
   /** Unique among the text sources of a resource. */
   readonly name: string;
   of(record: StorefrontRecord): string;
 }
 
-/** Maximum columns that a block caches. A column has the text of one `TextSource` for each record of the block. */
+/** Per block. A column has each record's text for one `TextSource`. */
 const maxColumns = 4;
 
-/** The texts of one source, of all records of a block. */
 type Column = readonly string[] | JoinedTexts;
 
-/** A record in a block. */
 export class BlockRecord implements MemoryRecord {
   readonly block: Block;
   readonly index: number;
@@ -50,10 +45,7 @@ export class BlockRecord implements MemoryRecord {
   }
 }
 
-/**
- * Neighbouring records of a collection: their bytes in a JSON list, and data derived from them (other encodings, texts of fields).
- * The records of a block never change; a change replaces the block.
- */
+/** Neighbouring records, and data derived from them on first use: other encodings, and columns of texts for filters and sorts. */
 export class Block {
   /** In ascending order; at least one. */
   readonly ids: readonly number[];
@@ -61,12 +53,12 @@ export class Block {
   readonly #resource: Resource;
   readonly #json: EncodedItems;
   readonly #derived = new Map<string, EncodedItems>();
-  /** Cached columns, by the name of the text source. The least recently used first. */
+  /** Cached columns by the name of their text source, least recently used first. */
   readonly #columns = new Map<string, Column>();
-  /** Approximate bytes of all columns. Counted when a column changes, because the memory budget reads the number ten times a second. */
+  /** Approximate total size. Kept up to date because the memory budget reads it ten times a second. */
   #columnsBytes = 0;
 
-  /** @param records in ID order; records of other blocks are copied as bytes */
+  /** @param records in ID order; those from other blocks are copied as bytes */
   constructor(resource: Resource, records: readonly MemoryRecord[]) {
     this.ids = records.map(({ id }) => id);
     this.revisions = records.map(({ revision }) => revision);
@@ -86,24 +78,22 @@ export class Block {
     return this.ids.length;
   }
 
-  /** Returns its records, in ID order. */
   records(): BlockRecord[] {
     return this.ids.map((_, index) => new BlockRecord(this, index));
   }
 
   find(id: number): BlockRecord | undefined {
-    // Consecutive IDs need no search.
+    // If IDs are consecutive, there's no need to search.
     const guess = id - this.firstId;
     const index = this.ids[guess] === id ? guess : this.ids.indexOf(id);
     return index === -1 ? undefined : new BlockRecord(this, index);
   }
 
-  /** Returns a record as JSON text. */
   json(index: number): string {
     return this.#json.text(index);
   }
 
-  /** Returns all records in `encoding`. They are encoded on the first call, and stored in the block. */
+  /** Returns all records in `encoding`. They're encoded on the first call, then kept in the block. */
   encoded(encoding: Encoding): EncodedItems {
     if (encoding.name === storedEncoding.name) return this.#json;
     let items = this.#derived.get(encoding.name);
@@ -116,14 +106,14 @@ export class Block {
     return items;
   }
 
-  /** Appends one record in `encoding`, without encoding the others. */
+  /** Appends one record without encoding the others. */
   appendItem(index: number, encoding: Encoding, to: ItemBuilder): void {
     const items = encoding.name === storedEncoding.name ? this.#json : this.#derived.get(encoding.name);
     if (items) items.copyItem(index, to);
     else to.write(encoding.item(this.#resource, this.json(index)));
   }
 
-  /** Returns a column for each text source. The columns that are not cached are made in one pass over the records. */
+  /** Returns a column per text source. Those not cached are made in a single pass over the records. */
   columns(sources: readonly TextSource[]): readonly (readonly string[])[] {
     const made = this.#gather(sources.filter(({ name }) => !Array.isArray(this.#columns.get(name))));
     const columns = sources.map(({ name }) => made.get(name) ?? (this.#columns.get(name) as readonly string[]));
@@ -132,7 +122,7 @@ export class Block {
     return columns;
   }
 
-  /** Returns a column to search in. A text source is used either here or by `columns`. */
+  /** Returns a column to search in. Use a text source with either this or `columns`, not both. */
   joinedColumn(source: TextSource): JoinedTexts {
     const cached = this.#columns.get(source.name);
     const column =
@@ -143,7 +133,7 @@ export class Block {
     return column;
   }
 
-  /** Returns the texts of one record, one for each text source. */
+  /** Returns the texts of one record, one per text source. */
   texts(index: number, sources: readonly TextSource[]): readonly string[] {
     let record: StorefrontRecord | undefined;
     return sources.map((source) => {
@@ -154,14 +144,13 @@ export class Block {
     });
   }
 
-  /** Estimates its memory, in bytes. */
   estimateBytes(): number {
     let use = 1000 + 16 * this.size + this.#json.estimateBytes() + this.#columnsBytes;
     for (const items of this.#derived.values()) use += items.estimateBytes();
     return use;
   }
 
-  /** Makes columns in one pass over the records. Returns them by the names of the text sources. */
+  /** Makes columns in a single pass over the records. Returns them by the name of their text source. */
   #gather(sources: readonly TextSource[]): ReadonlyMap<string, readonly string[]> {
     const columns = new Map(sources.map((source) => [source.name, { source, texts: [] as string[] }]));
     for (let index = 0; columns.size > 0 && index < this.size; index++) {
@@ -185,25 +174,24 @@ export class Block {
   }
 }
 
-/** Estimates the memory of a column, in bytes. */
 function estimateColumnBytes(texts: Column): number {
   if (texts instanceof JoinedTexts) return texts.estimateBytes();
   return texts.reduce((use, text) => use + 48 + text.length, 100);
 }
 
-// One builder for all `EncodedItems`: each constructor collects its items in the builder, and takes them out before it ends.
+// Shared, because each constructor takes its items out before it returns.
 const builder = new ByteBuilder();
 
 /** The items of neighbouring records in one encoding, each after a separator. */
 class EncodedItems {
   readonly #part: TextPart;
-  /** The same without the first separator, for the beginning of a list; made on first use. */
+  /** Without the first separator, for the start of a list. Made on first use. */
   #firstPart: TextPart | undefined;
-  /** The offset in bytes at the end of each item. */
+  /** Where each item ends, in bytes. */
   readonly #ends: Uint32Array;
   readonly #separatorLength: number;
 
-  /** @param append appends the item `index`; it may copy the item from other items of this encoding */
+  /** @param append appends item `index`, perhaps by copying it from other items in this encoding */
   constructor({ separator }: Encoding, count: number, append: (index: number, to: ItemBuilder) => void) {
     this.#ends = new Uint32Array(count);
     this.#separatorLength = Buffer.byteLength(separator);
@@ -220,24 +208,23 @@ class EncodedItems {
     return this.#part.bytes.toString("utf8", this.#start(index), this.#ends[index]);
   }
 
-  /** Returns the bytes of one item, without its separator. */
+  /** Returns the bytes of an item, without its separator. */
   range(index: number): ByteRange {
     return { source: this.#part.bytes, start: this.#start(index), end: this.#ends[index] as number };
   }
 
-  /** Appends the item, without its separator. */
+  /** Appends an item, without its separator. */
   copyItem(index: number, to: ItemBuilder): void {
     to.copy(this.#part.bytes, this.#start(index), this.#ends[index] as number);
   }
 
-  /** Returns all items as a part of a list. @param isFirst whether the list begins with this part */
+  /** Returns all items as part of a list. @param isFirst whether it's the first part */
   part(isFirst: boolean): TextPart {
     if (!isFirst) return this.#part;
     this.#firstPart ??= new TextPart(this.#part.bytes.subarray(this.#separatorLength));
     return this.#firstPart;
   }
 
-  /** Estimates its memory, in bytes. */
   estimateBytes(): number {
     // The allocator rounds up, by at most an eighth.
     const bytes = 500 + this.#part.bytes.length * 1.125 + 4 * this.#ends.length;
@@ -249,5 +236,5 @@ class EncodedItems {
   }
 }
 
-/** The target of appended items. */
+/** What items are appended to. */
 type ItemBuilder = Pick<ByteBuilder, "write" | "copy">;

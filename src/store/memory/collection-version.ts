@@ -1,10 +1,10 @@
-// A version of a collection: its records as of one moment, with caches of the lists and pages that were made from them.
+// A version of a collection: its records as of one moment, with a cache of lists and pages made from them.
 //
-// The whole list is a `TextInParts`: the bytes of its blocks, one part for each. After a write, the list of the next version shares all parts but
-// those of changed blocks. A page is short, so its items are copied into one buffer. Both are made in slices, on the first request; concurrent
-// requests share the work for a list.
+// The whole list is a `TextInParts`, with one part per block. After a write, the next version's list shares all parts except those of changed blocks.
+// A page is short, so its items are copied into one buffer. Both are made in slices on the first request; concurrent requests for a list share the
+// work.
 //
-// Invariant: the records never change. Only the caches grow. They are discarded together with the version.
+// Invariant: the records never change. Only the caches grow, and they go away with the version.
 
 import { ByteBuilder, type ByteRange } from "../../lib/bytes.ts";
 import { getOrCreate } from "../../lib/concurrency.ts";
@@ -18,27 +18,25 @@ import { findRecord } from "./block-list.ts";
 import type { MemoryRecord } from "./memory-record.ts";
 import { TextInParts, TextPart } from "./text-in-parts.ts";
 
-/** A page of a list. */
 export interface Page {
-  /** The encoded page, as it is sent. */
+  /** The encoded page, as sent. */
   readonly body: Uint8Array;
   /** Number of records on all pages. */
   readonly total: number;
 }
 
-/** Limits of the cached pages of a version: their number, their bytes together, and the length of a name in characters. */
+/** Limits on a version's cached pages: how many, their total bytes, and the characters in a name. */
 const maxPages = 64;
 const maxPageBytes = 4 * 1024 * 1024;
 const maxPageNameLength = 512;
 
-/** Unused builders. Each page that is being made takes a builder, and puts it back afterwards. */
+/** Unused builders. Making a page takes one, and puts it back afterwards. */
 const builders: ByteBuilder[] = [];
 const maxBuilders = 4;
 
-/** The records of a collection as of one moment, and the lists and pages that were made from them. */
 export class CollectionVersion {
   readonly blocks: readonly Block[];
-  /** The revision of the last change to any record of the resource. */
+  /** Revision of the resource's last change. */
   readonly revision: number;
   /** The number of this version, counted from 0 per collection. */
   readonly number: number;
@@ -59,14 +57,14 @@ export class CollectionVersion {
     return findRecord(this.blocks, id);
   }
 
-  /** Returns the whole list in `encoding`. It is made on the first call; concurrent calls share the work. */
+  /** Returns the whole list. It's made on the first call; concurrent calls share the work. */
   encodeList(encoding: Encoding): MaybePromise<TextInParts> {
     return getOrCreate(this.#lists, encoding.name, () => slices.run(this.#createList(encoding)));
   }
 
   /**
-   * Makes a list of the records `ids` in `encoding`.
-   * @param encode returns a record as an item of the list, for example with fewer fields; if undefined, items are complete records
+   * Makes a list of the records `ids`.
+   * @param encode returns a list item, for example with fewer fields. Default: complete records
    */
   *encodePage(
     ids: readonly number[],
@@ -91,13 +89,12 @@ export class CollectionVersion {
     }
   }
 
-  /** Returns the cached page `name`. If none exists, makes the page and caches it, because clients request the same pages repeatedly. */
+  /** Returns the cached page `name`, or makes and caches it. Clients tend to request the same pages. */
   cachedPage(name: string, make: () => MaybePromise<Page>): MaybePromise<Page> {
     const known = this.#pages.get(name);
     return known ?? whenResolved(make(), (page) => this.#cachePage(name, page));
   }
 
-  /** Estimates its memory, in bytes. */
   estimateBytes(): number {
     let use = 1000 + 8 * this.blocks.length + this.#pageBytes;
     for (const block of this.blocks) use += block.estimateBytes();
@@ -129,7 +126,7 @@ export class CollectionVersion {
   }
 }
 
-/** Returns a record as a document in `encoding`: as bytes if the record is in a block, otherwise as text. */
+/** Returns a document with one record: as bytes if the record is in a block, otherwise as text. */
 export function toDocument(
   record: MemoryRecord,
   resource: Resource,
@@ -140,7 +137,7 @@ export function toDocument(
   return encoding.documentStart === "" ? [item] : [startOf(encoding), item];
 }
 
-/** `documentStart` as bytes, by encoding. */
+/** `documentStart` in bytes, by encoding. */
 const starts = new WeakMap<Encoding, Uint8Array>();
 
 function startOf(encoding: Encoding): Uint8Array {

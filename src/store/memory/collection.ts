@@ -1,13 +1,13 @@
-// The records of one resource of a site: the current version (collection-version.ts), and the changes that it does not have yet.
+// The records of one resource of a site: the current version (collection-version.ts), and changes that aren't in it yet.
 //
-// A write only adds a pending change, so it does not wait for new blocks. When a list, a page or a selection needs the records, all pending changes
-// are put into blocks, in slices, and the result is the next version. If many changes are pending, this starts without a request. A look-up by ID
-// sees every change at once, because it searches the pending changes, then the changes that are being put into blocks, then the version.
+// A write only adds a pending change, so it doesn't wait for new blocks. When a list, page or selection needs the records, all pending changes are
+// put into blocks, in slices, which makes the next version. If there are many, this starts without a request. A look-up by ID sees every change right
+// away: it searches the pending changes, then those being put into blocks, then the version.
 //
 // Invariants:
-// - At most one version is being made at a time. A request that needs later changes waits for that version, and then for the next version.
-// - If a version cannot be made, for example because memory is exhausted, its changes are pending again. The current version stays.
-// - A version never changes. So a long computation can read a version while further changes arrive.
+// - Only one version is made at a time. A request that needs later changes waits for it, then for the next.
+// - If making a version fails, for example because memory is exhausted, its changes are pending again and the current version stays.
+// - A version never changes, so a long computation can read one while more changes arrive.
 
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { type Steps, slices } from "../../lib/slices.ts";
@@ -21,56 +21,55 @@ import { CollectionVersion } from "./collection-version.ts";
 import type { MemoryRecord } from "./memory-record.ts";
 import { Selections } from "./selections.ts";
 
-/** Maximum pending changes: this number, or this share of the records if that is more. With more, new blocks are made without a request. */
+/** This many pending changes, or this share of the records if that's more. Beyond that, new blocks are made without waiting for a request. */
 const maxPendingChanges = 1024;
 const pendingShare = 1 / 4;
 
-/** Maximum pending changes with which a part of the collection is read without new blocks, because the time grows with their number. */
+/** Maximum pending changes for reading part of the collection without new blocks, because the time grows with their number. */
 const maxPendingInPart = 1024;
 
-/** A part of a collection at one moment. Later changes do not affect it. */
+/** Part of a collection at one moment. Later changes don't affect it. */
 export interface CollectionPart {
-  /** The number of all records of the collection. */
+  /** Number of records in the whole collection. */
   readonly count: number;
-  /** The revision of the last change to any record of the collection. */
+  /** Revision of the last change in the whole collection. */
   readonly revision: number;
-  /** The first records of the part, in ID order. */
+  /** In ID order. */
   readonly records: readonly MemoryRecord[];
 }
 
-/** The records of one resource of one site. */
 export class Collection {
   readonly resource: Resource;
-  /** Limits long computations on these records. Every collection has a limiter of its own. */
+  /** Limits long computations on these records. Each collection has its own. */
   readonly limiter = new WorkLimiter();
   readonly selections = new Selections(this.limiter);
   /** The blocks, without the changes in `#changesInNext` and `#pendingChanges`. */
   #version: CollectionVersion;
-  /** The changes after `#version` that `#next` will have, by ID; undefined for a deleted record. */
+  /** Changes after `#version` that `#next` will have. */
   #changesInNext: Changed = new Map();
-  /** The changes after those in `#changesInNext`, by ID; undefined for a deleted record. */
+  /** Changes after those in `#changesInNext`. */
   #pendingChanges = new Map<number, MemoryRecord | undefined>();
-  /** Estimated memory of the changes in `#changesInNext` and `#pendingChanges`, in bytes. */
+  /** Estimated size of the changes in `#changesInNext` and `#pendingChanges`. */
   #pendingBytes = 0;
-  /** The next version, while it is being made in slices. */
+  /** The next version, while it's being made in slices. */
   #next: Promise<CollectionVersion> | undefined;
   #revision: number;
 
-  /** @param revision the revision of the last change to any record of the resource */
+  /** @param revision of the resource's last change */
   constructor(resource: Resource, blocks: readonly Block[] = [], revision = 0) {
     this.resource = resource;
     this.#version = new CollectionVersion(blocks, revision, 0);
     this.#revision = revision;
   }
 
-  /** Returns the record with this ID after all changes so far; undefined if none exists. */
+  /** Returns the record as of the latest change. */
   find(id: number): MemoryRecord | undefined {
     if (this.#pendingChanges.has(id)) return this.#pendingChanges.get(id);
     if (this.#changesInNext.has(id)) return this.#changesInNext.get(id);
     return this.#version.find(id);
   }
 
-  /** Yields all records after all changes so far, in no particular order. */
+  /** Yields all records as of the latest change, in no particular order. */
   *[Symbol.iterator](): Generator<MemoryRecord> {
     const changed = new Map([...this.#changesInNext, ...this.#pendingChanges]);
     for (const block of this.#version.blocks) {
@@ -79,12 +78,14 @@ export class Collection {
     for (const record of changed.values()) if (record) yield record;
   }
 
-  /** Resolves when few changes are pending, so that `partAfter` takes little time. */
+  /** Resolves once few changes are pending, so that `partAfter` is fast. */
   async settle(): Promise<void> {
     if (this.#pendingChanges.size + this.#changesInNext.size > maxPendingInPart) await this.version();
   }
 
-  /** Returns the first `limit` records with an ID above `after`, after all changes so far. The time grows with `limit` and the pending changes. */
+  /**
+   * Returns the first `limit` records with an ID above `after`, as of the latest change. Takes time proportional to `limit` plus the pending changes.
+   */
   partAfter(after: number, limit: number): CollectionPart {
     const changed = new Map([...this.#changesInNext, ...this.#pendingChanges]);
     let count = this.#version.size;
@@ -102,21 +103,21 @@ export class Collection {
     return { count, revision: this.#revision, records: records.sort((a, b) => a.id - b.id).slice(0, limit) };
   }
 
-  /** Adds a change, as the row of the record after it. Any program version may have written the row. */
+  /** Adds a change: the record's row after it, possibly written by another version of the program. */
   set({ id, revision, body }: Omit<RecordRow, "resource">): void {
     this.#put(id, revision, body);
     if (this.#pendingChanges.size > Math.max(maxPendingChanges, this.#version.size * pendingShare))
       this.#createNextEarly();
   }
 
-  /** Returns the records with all changes so far. Many pending changes are put into blocks in slices. */
+  /** Returns the records with all changes so far. If many are pending, they're put into blocks in slices. */
   version(): MaybePromise<CollectionVersion> {
     if (this.#pendingChanges.size === 0) return this.#next ?? this.#version;
-    // The version in progress may lack the latest changes: ask again after it.
+    // The version being made may lack the latest changes.
     return this.#next ? this.#next.then(() => this.version()) : this.#createNext();
   }
 
-  /** Returns an independent collection with the same records. It shares the blocks; changes that are not in blocks yet are copied. */
+  /** Returns an independent collection with the same records. The blocks are shared, changes that aren't in blocks yet are copied. */
   copy(): Collection {
     const copy = new Collection(this.resource, this.#version.blocks, this.#version.revision);
     copy.#pendingChanges = new Map([...this.#changesInNext, ...this.#pendingChanges]);
@@ -125,7 +126,6 @@ export class Collection {
     return copy;
   }
 
-  /** Estimates its memory, in bytes. */
   estimateBytes(): number {
     return 1500 + this.#version.estimateBytes() + this.#pendingBytes + this.selections.estimateBytes();
   }
@@ -139,7 +139,7 @@ export class Collection {
 
   #createNextEarly(): void {
     if (this.#next) return;
-    // No request waits for the blocks, so a failure is ignored. The next list tries again and reports it.
+    // No request is waiting for the blocks. If this fails, the next list tries again and reports it.
     try {
       Promise.resolve(this.#createNext()).catch(() => {});
     } catch {}
@@ -161,7 +161,7 @@ export class Collection {
     try {
       blocks = yield* withChanges(this.resource, this.#version.blocks, changed);
     } catch (error) {
-      // For example, memory is exhausted. The changes become pending again, so that the next request tries again.
+      // For example, memory is exhausted. Put the changes back for the next request to try again.
       this.#pendingChanges = new Map([...changed, ...this.#pendingChanges]);
       this.#changesInNext = new Map();
       throw error;
