@@ -1,17 +1,16 @@
 import type { Engine } from "../model/engine.ts";
 
-/** Milliseconds after which the time is read again. */
+/** How long before it's read again. */
 const refreshIntervalMs = 10_000;
 
-/** The time of the last backup of a database. */
 interface BackupTime {
-  /** The random ID of the database (`readDatabaseId`). */
+  /** The database's random ID (`readDatabaseId`). */
   readonly database: string;
-  /** Milliseconds since 1970; 0 if no backup exists. */
+  /** Milliseconds since 1970; 0 if there's no backup. */
   readonly at: number;
 }
 
-/** Caches the time of the last backup for some seconds, so that no caller waits for the database. */
+/** Caches when the database was last backed up, so that no caller waits for the database. */
 export class LastBackup {
   readonly #engine: Pick<Engine, "readLastBackupTime" | "readDatabaseId">;
   #latest: BackupTime | undefined;
@@ -21,16 +20,15 @@ export class LastBackup {
     this.#engine = engine;
   }
 
-  /** The time that was read last; undefined before the first read. Starts another read if that was too long ago. */
+  /** What was read last; undefined before the first read. Starts another read if it's getting old. */
   get latest(): BackupTime | undefined {
     if (performance.now() >= this.#due) this.#refresh();
     return this.#latest;
   }
 
-  /** Reads the time in the background. If that fails, the earlier time stays. */
+  /** Runs in the background. If it fails, the earlier time stays and the next refresh tries again. */
   #refresh(): void {
     this.#due = performance.now() + refreshIntervalMs;
-    // If it fails, the next refresh tries again.
     this.#read().catch(() => {});
   }
 

@@ -2,7 +2,7 @@ import { durationBounds, Histogram } from "../lib/metrics.ts";
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 
-/** The methods of the engine that are measured, because requests wait for them. Their names are labels of metrics. */
+/** The methods that requests wait for. Their names become labels in metrics. */
 const measuredCalls = [
   "readHeads",
   "readChangesSince",
@@ -16,18 +16,17 @@ const measuredCalls = [
   "probeWrite",
 ] as const satisfies (keyof Engine)[];
 
-/** The measurements of one method. */
 interface EngineCalls {
   /** In milliseconds. */
   readonly durations: Histogram;
-  /** Number of calls that failed because of the database. */
+  /** Calls that failed because of the database. */
   errors: number;
 }
 
-/** By the name of the method. */
+/** By method name. */
 export type MeasuredCalls = ReadonlyMap<string, EngineCalls>;
 
-/** Wraps `engine` to measure its calls. The durations include waiting for a connection or thread. */
+/** Wraps `engine` to measure its calls, including the time they wait for a connection or thread. */
 export function measureEngine(engine: Engine): { engine: Engine; calls: MeasuredCalls } {
   const calls = new Map<string, EngineCalls>();
   const measured = { ...engine };
@@ -55,7 +54,7 @@ function measuredCall(call: Call, figures: EngineCalls): Call {
   };
 }
 
-/** Whether `error` is a failure of the database. A ProblemError with another code than `unavailable` only rejects the request. */
+/** A ProblemError other than `unavailable` only rejects the request. */
 function isFailure(error: unknown): boolean {
   return !(error instanceof ProblemError) || error.code === "unavailable";
 }

@@ -6,24 +6,24 @@ import { ProblemError } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 
 export interface OpenOptions {
-  /** Whether to open a file read-only if it cannot be written. */
+  /** Whether to open a file read-only if it can't be written. */
   readonly orReadOnly?: boolean;
-  /** Maximum milliseconds that a call waits for the database. A longer time in the address of PostgreSQL wins. The default is for a server. */
+  /** How long a call waits for the database. A longer time in a PostgreSQL address takes precedence. The default suits a server. */
   readonly timeoutMs?: number;
-  /** The clock that decides when leases end, in milliseconds since 1970. Only SQLite uses it; PostgreSQL uses the clock of its server. */
+  /** Decides when leases end, in milliseconds since 1970. Only for SQLite; PostgreSQL uses its server's clock. */
   readonly clock?: () => number;
 }
 
 /**
  * Opens the database at `url`: `sqlite:<file>` or `postgres://user@host/database`.
- * @throws ProblemError `bad-request` for any other address, `unavailable` if the database cannot be opened
+ * @throws ProblemError `bad-request` for any other address, `unavailable` if the database can't be opened
  */
 export async function openEngine(
   url: string,
   resources: readonly Resource[],
   { orReadOnly = false, timeoutMs, clock }: OpenOptions = {},
 ): Promise<Engine> {
-  // Import only the engine that is needed, because each import takes time.
+  // Each import takes time, so only import the engine we need.
   const path = sqlitePath(url);
   if (path) {
     const { openReadableSqlite, openSqlite } = await import("./sqlite/engine.ts");
@@ -50,15 +50,15 @@ const mistakes: readonly [RegExp, string][] = [
 ];
 
 /**
- * Whether the database at `url` exists. Only a file can be checked without a connection; for other addresses, returns true.
- * @throws ProblemError `bad-request` for an address of SQLite that is not a path
+ * Whether the database exists. Only files can be checked without a connection, so this is true for any other address.
+ * @throws ProblemError `bad-request` if an SQLite address isn't a path
  */
 export function databaseExists(url: string): boolean {
   const path = sqlitePath(url);
   return path === undefined || existsSync(path);
 }
 
-/** Returns the path in an address of SQLite; undefined for other addresses. @throws ProblemError `bad-request` if it is not a path */
+/** Returns the path in an SQLite address; undefined for other addresses. @throws ProblemError `bad-request` if it isn't a path */
 function sqlitePath(url: string): string | undefined {
   const path = /^sqlite:(?:\/\/(?=\/))?(.*)$/is.exec(url)?.[1];
   if (path === undefined) return undefined;
@@ -67,7 +67,7 @@ function sqlitePath(url: string): string | undefined {
   return path.replace(/^~(?=\/)/, homedir());
 }
 
-/** What other programs accept in an address of SQLite, and what to do about it. Here, each would become the name of a new file. */
+/** What other programs accept in an SQLite address, and what to do about it. For us, each of these would be the name of a new file. */
 const notPaths: readonly [RegExp, string][] = [
   [/^["']|["']$/, "remove the quotes"],
   [

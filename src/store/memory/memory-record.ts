@@ -1,8 +1,7 @@
-/** A record in memory. */
 export interface MemoryRecord {
   readonly id: number;
-  /** The revision of its last change. */
+  /** Revision of its last change. */
   readonly revision: number;
-  /** The record as JSON text, with the fields that this program version declares (`toDeclaredJson`). */
+  /** JSON with the fields that this version of the program declares (`toDeclaredJson`). */
   readonly json: string;
 }

@@ -1,5 +1,6 @@
-// Finds the names that a misspelt search probably means. Each word of the search must nearly begin a word of the name, in any order; or the whole search,
-// as one word, must, so that "Mc Donnalds" finds "McDonald's". Case, accents, apostrophes, and the gaps between the words of a name don't count.
+// Finds the names that a misspelt search was probably looking for. Each of its words, in any order, must nearly be the start of a word in the name.
+// Or all of them joined must be, so that "Mc Donnalds" finds "McDonald's". Case, accents, apostrophes, and gaps between the words of a name don't
+// count.
 
 import type { Steps } from "../../lib/slices.ts";
 import { editDistance, foldCase } from "../../lib/text.ts";
@@ -8,11 +9,11 @@ import type { TextFieldPath } from "../../model/resource.ts";
 import type { Block } from "./block.ts";
 import { allTextsSource } from "./order.ts";
 
-/** Maximum characters of a name, and of the search, that are compared. */
+/** Maximum characters compared, of a name and of the search. */
 const maxLength = 60;
-/** Names that are compared between two yields, in less than half a millisecond. */
+/** Names compared between two yields, in less than half a millisecond. */
 const namesPerStep = 16;
-/** The number of near names at which all but the nearest are dropped. */
+/** How many near names to collect before dropping all but the nearest. */
 const maxCollected = 256;
 
 interface NearName {
@@ -23,11 +24,10 @@ interface NearName {
 }
 
 /**
- * Returns the IDs of the records whose names are nearest to a search, the nearest first; only one of several records with the same words in their names.
- * One pass over the records.
- * @param textFields those of the resource
+ * Returns the IDs of the records with the nearest names, nearest first. If several names have the same words, only one of their records is returned.
+ * Takes one pass over the records.
+ * @param textFields all those of the resource
  * @param nameField one of them
- * @param limit maximum number of names
  */
 export function* findNearestNames(
   blocks: readonly Block[],
@@ -39,7 +39,7 @@ export function* findNearestNames(
   const plain = plainWords(foldCase(search));
   const words = plain.split(" ").sort((a, b) => b.length - a.length);
   const joined = plain.replaceAll(" ", "");
-  // Fewer letters are near to too many names.
+  // Shorter searches are near too many names.
   if (joined.length < 3) return [];
   let near = new Map<string, NearName>();
   for (const block of blocks) {
@@ -57,18 +57,18 @@ export function* findNearestNames(
   return [...keepNearest(near, limit).values()].map(({ id }) => id);
 }
 
-/** The words of the names of each block, one line for each name. They're kept because a longer search often follows. */
+/** The words of each name in a block, one name per line. Kept because a longer search often follows. */
 const namesOfBlocks = new WeakMap<Block, string>();
 
 function namesOf(block: Block, textFields: readonly TextFieldPath[], nameField: TextFieldPath): string[] {
   const known = namesOfBlocks.get(block);
   if (known !== undefined) return known.split("\n");
-  // The search that found nothing has left these texts: one line for the ID, and one for each field.
+  // Cached by the search that found nothing: one line for the ID and one per field.
   const texts = block.joinedColumn(allTextsSource);
   const line = 1 + textFields.indexOf(nameField);
   const names = block.ids.map((_, index) => {
     const lines = texts.at(index).split("\n");
-    // A field with several lines hides where the others begin.
+    // If a field has several lines, we can't tell where the others start.
     const isClear = lines.length === 1 + textFields.length;
     return plainWords((isClear && lines[line]) || foldCase(valueAt(JSON.parse(block.json(index)), nameField)));
   });
@@ -76,7 +76,7 @@ function namesOf(block: Block, textFields: readonly TextFieldPath[], nameField: 
   return names;
 }
 
-/** Returns the words of a text, without accents and apostrophes, separated by spaces. @param folded without case */
+/** Returns the words of a text without accents and apostrophes, separated by spaces. @param folded already without case */
 function plainWords(folded: string): string {
   const letters = folded
     .slice(0, maxLength)
@@ -85,7 +85,7 @@ function plainWords(folded: string): string {
   return (letters.match(/[\p{L}\p{N}]+/gu) ?? []).join(" ");
 }
 
-/** Returns the fewest errors with which all of `words` begin words of `name`; `Infinity` if one of them has too many. */
+/** Returns the fewest errors with which `words` all match the start of words in `name`; `Infinity` if one of them has too many. */
 function errorsOf(words: readonly string[], name: readonly string[]): number {
   const text = name.join("");
   let sum = 0;
@@ -99,7 +99,7 @@ function errorsOf(words: readonly string[], name: readonly string[]): number {
       if (rest.length < length - most) break;
       start += part.length;
       let errors = editDistance(word, rest.slice(0, length));
-      // A letter of the word may be missing or superfluous.
+      // The word may have a letter too few or too many.
       if (errors > 0 && errors <= most + 1)
         errors = Math.min(errors, editDistance(word, rest), editDistance(word, rest.slice(0, length - 1)));
       if (errors <= most && errors < fewest) fewest = errors;

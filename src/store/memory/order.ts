@@ -1,4 +1,4 @@
-// The filters and orders of a list, and the texts of records that they compare.
+// The filters and sort orders of a list, and the texts of records that they compare.
 
 import type { Steps } from "../../lib/slices.ts";
 import { foldCase } from "../../lib/text.ts";
@@ -7,12 +7,12 @@ import { type StorefrontRecord, type Values, valueAt } from "../../model/record.
 import type { TextFieldPath } from "../../model/resource.ts";
 import type { Block, BlockRecord, TextSource } from "./block.ts";
 
-/** Stands for the texts of all fields and the ID together, one line each. */
+/** Stands for the ID and all fields together, one line each. */
 export const anyField = "any";
 
 /**
- * Returns the text source for a field, for all fields (`anyField`), or for the ID if `textField` is undefined.
- * @param folded whether texts that differ only in upper and lower case become equal
+ * Returns the text source for a field, for everything (`anyField`), or for the ID if `textField` is undefined.
+ * @param folded whether to ignore case
  */
 export function toTextSource(textField: TextFieldPath | typeof anyField | undefined, folded = false): TextSource {
   const of = (record: StorefrontRecord) => {
@@ -23,7 +23,7 @@ export function toTextSource(textField: TextFieldPath | typeof anyField | undefi
   return folded ? { name: `${name}~`, of: (record) => foldCase(of(record)) } : { name, of };
 }
 
-/** The texts of all fields and the ID together, without upper case: a search reads them, so they are usually cached. */
+/** Everything, ignoring case. Searches use it, so it's usually cached. */
 export const allTextsSource = toTextSource(anyField, true);
 
 export interface SortField {
@@ -32,13 +32,12 @@ export interface SortField {
   readonly descending: boolean;
 }
 
-// The root collation of Unicode. Names are sorted as people expect, whichever locale the server has.
+// The Unicode root collation, which sorts names as people expect, whatever the server's locale.
 const collator = new Intl.Collator("und");
 
-/** The sort key of a record. */
 export interface SortKey {
   readonly id: number;
-  /** One for each text source of the order (`sourcesOf`). */
+  /** One for each of the order's text sources (`sourcesOf`). */
   readonly texts: readonly string[];
 }
 
@@ -47,7 +46,7 @@ export function sourcesOf(sort: readonly SortField[]): readonly TextSource[] {
   return sort.flatMap(({ textField }) => (textField ? [toTextSource(textField)] : []));
 }
 
-/** Returns a number below 0 if `a` comes before `b`, and above 0 if it comes after `b`. Only the same record gives 0. */
+/** Returns a negative number if `a` comes before `b`, and a positive one if it comes after. Only the same record gives 0. */
 export function compareKeys(a: SortKey, b: SortKey, sort: readonly SortField[]): number {
   let field = 0;
   for (const { textField, descending } of sort) {
@@ -57,7 +56,7 @@ export function compareKeys(a: SortKey, b: SortKey, sort: readonly SortField[]):
   return a.id - b.id;
 }
 
-/** Returns the number of records in `ordered` that come before `key`. Binary search. */
+/** Returns how many records in `ordered` come before `key`, by binary search. */
 export function indexForKey(
   key: SortKey,
   ordered: readonly number[],
@@ -74,12 +73,11 @@ export function indexForKey(
   return low;
 }
 
-/** Returns a name that is unique among the orders of a resource. */
+/** Returns a name that's unique among a resource's orders. */
 export function nameOfSortField({ textField, descending }: SortField): string {
   return `${descending ? "-" : ""}${textSourceName(textField)}`;
 }
 
-/** Returns a name for the text of a field, of all fields, or of the ID. */
 export function textSourceName(textField: TextFieldPath | typeof anyField | undefined): string {
   return textField === anyField ? "*" : (textField?.path ?? "ID");
 }
@@ -90,20 +88,20 @@ function allTexts(values: StorefrontRecord | Values): string {
     .join("\n");
 }
 
-/** Compares two texts. Equal texts are common, and need no collation. */
+/** Equal texts are common and don't need collation. */
 function compareTexts(a: string, b: string): number {
   return a === b ? 0 : collator.compare(a, b);
 }
 
 export interface RecordFilter {
-  /** `any` for all fields and the ID together, only with `contains`; undefined for the ID. */
+  /** `any` for the ID and all fields together, only with `contains`; undefined for the ID. */
   readonly textField: TextFieldPath | typeof anyField | undefined;
   readonly operator: "equals" | "contains" | "in";
-  /** One text; for `in`, any number of texts. */
+  /** Any number for `in`, otherwise one. */
   readonly values: readonly string[];
 }
 
-/** Returns the IDs of the records that pass every filter, in ID order. One pass over the records. */
+/** Returns the IDs of the records that pass every filter, in ID order. Takes one pass over the records. */
 export function* filterIds(blocks: readonly Block[], filters: readonly RecordFilter[]): Steps<number[]> {
   const byId = filters.filter(({ textField }) => !textField).map(toTest);
   const searches = filters.filter(({ textField, operator }) => textField && operator === "contains").map(toSearch);
@@ -125,7 +123,7 @@ export function* filterIds(blocks: readonly Block[], filters: readonly RecordFil
   return picked;
 }
 
-/** A filter `contains`: its texts without upper case. */
+/** A `contains` filter, with case folded. */
 interface Search {
   readonly source: TextSource;
   readonly parts: readonly string[];
@@ -135,7 +133,7 @@ function toSearch({ textField, values }: RecordFilter): Search {
   return { source: toTextSource(textField, true), parts: values.map(foldCase) };
 }
 
-/** Returns the indexes of the records of a block that pass all searches, in ascending order. */
+/** Returns the indexes of a block's records that pass all searches, in ascending order. */
 function searchIn(block: Block, searches: readonly Search[]): Iterable<number> {
   const [first, ...others] = searches;
   if (!first) return block.ids.keys();
@@ -148,7 +146,7 @@ function searchIn(block: Block, searches: readonly Search[]): Iterable<number> {
   return indexes;
 }
 
-/** Returns for each of the `wanted` texts the records that have it in a field; nothing for a text that no record has. One pass over the records. */
+/** Returns the records for each of the `wanted` texts in a field, and nothing for those that don't occur. Takes one pass over the records. */
 export function* findIdsByTexts(
   blocks: readonly Block[],
   textField: TextFieldPath,
@@ -180,7 +178,6 @@ export function toPredicate(filters: readonly RecordFilter[]): (record: BlockRec
   };
 }
 
-/** A filter, as a test of a text. */
 interface Test {
   readonly source: TextSource;
   passes(text: string): boolean;
@@ -195,10 +192,10 @@ function toTest({ textField, operator, values }: RecordFilter): Test {
   return { source: toTextSource(textField), passes: (text) => wanted.has(text) };
 }
 
-/** Items that are sorted or merged between two yields. */
+/** Items sorted or merged between two yields. */
 const itemsPerSortStep = 512;
 
-/** Sorts `items` into a new array, with a stable merge sort in steps. */
+/** A stable merge sort into a new array. */
 export function* sortInSteps<T>(items: readonly T[], compare: (a: T, b: T) => number): Steps<T[]> {
   let runs: T[][] = [];
   for (let from = 0; from < items.length; from += itemsPerSortStep) {
@@ -227,10 +224,9 @@ function* merged<T>(left: readonly T[], right: readonly T[], compare: (a: T, b: 
   return all;
 }
 
-/** Items that are filtered between two yields, in some tens of microseconds. */
+/** Items filtered between two yields, in some tens of microseconds. */
 const itemsPerFilterStep = 4096;
 
-/** Returns the items that pass, in their order. */
 export function* filterInSteps<T>(items: readonly T[], passes: (item: T) => boolean): Steps<T[]> {
   const passing: T[] = [];
   for (let from = 0; from < items.length; from += itemsPerFilterStep) {

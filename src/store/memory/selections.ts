@@ -1,5 +1,5 @@
-// A selection has the IDs of the records of a list with `filter`, `sort` or `limit`, in the order of the list and on all its pages. Selections are
-// cached. After a few changes, a selection is patched: only the changed records are moved.
+// A selection holds the IDs of a list with `filter`, `sort` or `limit`, in order and across all pages. Selections are cached. After a few changes, a
+// selection is patched, so that only the changed records move.
 
 import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
 import type { Steps } from "../../lib/slices.ts";
@@ -23,25 +23,25 @@ import {
 
 interface Selection {
   readonly ids: readonly number[];
-  /** The number of the collection version from which it was made. */
+  /** The number of the collection version it was made from. */
   readonly version: number;
 }
 
-/** Limits of the cached selections of a collection: their number, and their bytes together. */
+/** Limits on a collection's cached selections: how many, and their total bytes. */
 const maxSelections = 64;
 const maxBytes = 16 * 1024 * 1024;
-/** Maximum changed records for a patch. After more changes, a new selection is made. */
+/** With more changed records than this, a selection is made afresh instead of patched. */
 const maxRecent = 256;
 
-/** IDs that are collected between two yields. */
+/** IDs collected between two yields. */
 const idsPerStep = 4096;
 
 export class Selections {
-  /** By name, the least recently used first. */
+  /** By name, least recently used first. */
   readonly #cached = new Map<string, Selection>();
   readonly #limiter: WorkLimiter;
   #bytes = 0;
-  /** For each of the latest collection versions, the IDs of the records that changed between this version and the next. */
+  /** For each of the latest versions, the IDs of the records that changed between it and the next. */
   #recent: { readonly version: number; readonly ids: readonly number[] }[] = [];
 
   constructor(limiter: WorkLimiter) {
@@ -50,8 +50,8 @@ export class Selections {
 
   /**
    * Returns the IDs of the records of `version` that pass every filter, in the order of `sort`; ties are in ID order.
-   * @param isWanted whether the client still waits
-   * @throws AbandonedWorkError if no client waits for the selection any more
+   * @param isWanted whether the client is still waiting
+   * @throws AbandonedWorkError if no client is waiting for the selection anymore
    */
   select(
     version: CollectionVersion,
@@ -68,7 +68,7 @@ export class Selections {
     );
   }
 
-  /** Remembers the IDs of the records that changed between `version` and the next version. */
+  /** Remembers which records changed between `version` and the next one. */
   markChanged(version: number, ids: ReadonlySet<number>): void {
     if (ids.size > maxRecent) this.#recent = [];
     else this.#recent.push({ version, ids: [...ids] });
@@ -76,7 +76,6 @@ export class Selections {
     while (count > maxRecent) count -= this.#recent.shift()?.ids.length ?? 0;
   }
 
-  /** Estimates the memory of the selections, in bytes. */
   estimateBytes(): number {
     return this.#bytes;
   }
@@ -92,13 +91,13 @@ export class Selections {
     if (filters.length === 0) return yield* sort.length === 0 ? idsOf(version.blocks) : inOrder(version.blocks, sort);
     const ids = yield* filterIds(version.blocks, filters);
     if (sort.length === 0) return ids;
-    // Sort all records and cache this order, because it serves every filter.
+    // Sort all records and cache that, because it works with every filter.
     const ordered = yield* this.#ordered(version, sort);
     const passing = yield* setOf(ids);
     return yield* filterInSteps(ordered, (id) => passing.has(id));
   }
 
-  /** Returns the IDs of all records in the order of `sort`. */
+  /** Returns the IDs of all records in order. */
   *#ordered(version: CollectionVersion, sort: readonly SortField[]): Steps<readonly number[]> {
     const name = JSON.stringify([[], sort.map(nameOfSortField)]);
     const kept = this.#cached.get(name);
@@ -106,7 +105,7 @@ export class Selections {
     return this.#cache(name, { ids, version: version.number });
   }
 
-  /** Returns the IDs of the records that differ between two versions; undefined if they are not known any more. */
+  /** Returns the IDs of the records that differ between two versions; undefined if we no longer know. */
   #changedBetween(from: number, to: number): ReadonlySet<number> | undefined {
     const changes = this.#recent.filter(({ version }) => version >= from && version < to);
     return from < to && changes.length === to - from ? new Set(changes.flatMap(({ ids }) => ids)) : undefined;
@@ -131,7 +130,7 @@ export class Selections {
   }
 }
 
-/** Returns the IDs of all records in the order of `sort`. */
+/** Returns the IDs of all records in order. */
 function* inOrder(blocks: readonly Block[], sort: readonly SortField[]): Steps<number[]> {
   const sources = sourcesOf(sort);
   const keys: SortKey[] = [];
@@ -158,7 +157,6 @@ function* setOf(ids: readonly number[]): Steps<Set<number>> {
   return set;
 }
 
-/** Returns the IDs of all records, in ID order. */
 function* idsOf(blocks: readonly Block[]): Steps<number[]> {
   const ids: number[] = [];
   for (const block of blocks) {
@@ -172,17 +170,16 @@ function nameOfFilter({ textField, operator, values }: RecordFilter): readonly s
   return [textSourceName(textField), operator, ...values];
 }
 
-/** Estimates the memory of a selection, in bytes. */
 function estimateSelectionBytes(name: string, { ids }: Selection): number {
   return 200 + 2 * name.length + 8 * ids.length;
 }
 
-/** Changed records for which an index is searched between two yields. */
+/** Changed records placed between two yields. */
 const searchesPerStep = 16;
-/** IDs that are merged between two yields. */
+/** IDs merged between two yields. */
 const mergeSize = 4096;
 
-/** Removes the `changed` records from the selection `before`. Inserts each changed record that passes the filters in `version` at its new index. */
+/** Removes the `changed` records from the selection `before`, then inserts those that pass the filters in `version` where they now belong. */
 function* patchSelection(
   before: readonly number[],
   changed: ReadonlySet<number>,
@@ -211,13 +208,13 @@ function* patchSelection(
   return yield* merged(unchanged, insertions);
 }
 
-/** An ID to insert into a list of IDs, before the ID that has this index. */
+/** An ID to insert into a list, before the ID at this index. */
 interface Insertion {
   readonly key: SortKey;
   readonly index: number;
 }
 
-/** Returns `ids` with the insertions. @param insertions ascending by index */
+/** @param insertions in ascending order of index */
 function* merged(ids: readonly number[], insertions: readonly Insertion[]): Steps<number[]> {
   const result: number[] = [];
   let next = 0;

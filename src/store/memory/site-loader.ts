@@ -8,7 +8,7 @@ import { Collection } from "./collection.ts";
 import type { MemoryRecord } from "./memory-record.ts";
 import { Snapshot } from "./snapshot.ts";
 
-/** Builds the snapshot of a site from the rows in the database, in slices. */
+/** Builds a site's snapshot from its rows in the database, in slices. */
 export async function buildSnapshot(
   site: number,
   { head, last, rowChunks }: SiteContents,
@@ -31,16 +31,16 @@ async function addAllRowsAsync(loader: SiteLoader, rowChunks: AsyncIterable<read
   for await (const chunk of rowChunks) await slices.run(loader.add(chunk));
 }
 
-/** The rows of a resource that were added so far. */
+/** What was added of a resource so far. */
 interface Loading {
   readonly resource: Resource;
   readonly blocks: Block[];
-  /** Records for the next block. */
+  /** For the next block. */
   records: MemoryRecord[];
   revision: number;
 }
 
-/** Builds the collections of a site from its rows. The rows come in chunks; only one chunk of rows is in memory at a time. */
+/** Builds a site's collections from its rows, with only one chunk of rows in memory at a time. */
 class SiteLoader {
   readonly #resources: readonly Resource[];
   readonly #loading = new Map<string, Loading>();
@@ -49,7 +49,7 @@ class SiteLoader {
     this.#resources = resources;
   }
 
-  /** Adds the next rows. The rows of a resource must come in ID order. */
+  /** Rows of a resource must come in ID order. */
   *add(rows: readonly RecordRow[]): Steps<void> {
     for (const { resource, id, revision, body } of rows) {
       const loading = this.#of(resource);
@@ -63,7 +63,7 @@ class SiteLoader {
     }
   }
 
-  /** Returns the collections of the resources that have rows, by name. Called once, after the last row. */
+  /** Returns the collections of the resources that have rows, by name. Call it once, after the last row. */
   collections(): Map<string, Collection> {
     const collections = new Map<string, Collection>();
     for (const [name, loading] of this.#loading) {
@@ -73,7 +73,7 @@ class SiteLoader {
     return collections;
   }
 
-  /** Returns undefined for a resource that only another program version has. */
+  /** Returns undefined for a resource that only another version of the program has. */
   #of(name: string): Loading | undefined {
     const found = this.#loading.get(name);
     const resource = found ? undefined : this.#resources.find((one) => one.name === name);

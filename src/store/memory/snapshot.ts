@@ -1,15 +1,15 @@
-// How the records of a site are stored in memory.
+// How a site's records are kept in memory.
 //
-// A `Snapshot` has the records of a site as of a revision: all entries of the journal up to that revision, applied in order. For each resource
-// it has a `Collection`. A collection stores its records in blocks of up to 128 records with neighbouring IDs. A block holds the bytes of its
-// part of the JSON list. Other encodings and the texts of fields are derived from a block on first use, and stored in the block.
+// A `Snapshot` has the records of a site as of a revision, with all journal entries up to it applied in order. It has one `Collection` per resource,
+// which keeps its records in blocks of up to 128 with neighbouring IDs. A block holds the bytes of its part of the JSON list. Other encodings and the
+// texts of fields are derived from it on first use, and kept in the block.
 //
-// Blocks never change. A change is pending in the collection until a request needs a list, a page or a selection. Then new blocks replace the
-// blocks with changed records. The result is a new `CollectionVersion`: the blocks of one moment, with the lists and pages that were made from
-// them. A list consists of the bytes of its blocks. So after a write, the new list shares all parts but one with the list before.
+// Blocks never change. A change is pending in the collection until a request needs a list, a page or a selection. New blocks then replace those with
+// changed records, which makes a new `CollectionVersion`: the blocks as of one moment, with the lists and pages made from them. A list consists of
+// the bytes of its blocks, so after a write, the new list shares all parts but one with the old.
 //
-// Work that grows with the number of records runs in slices (`lib/slices.ts`). It reads one version, which stays unchanged while the
-// collection receives further changes.
+// Work that grows with the number of records runs in slices (`lib/slices.ts`). It reads a version, which stays the same while the collection receives
+// more changes.
 
 import type { RecordChange } from "../../model/change.ts";
 import type { Head } from "../../model/head.ts";
@@ -17,16 +17,15 @@ import type { Resource } from "../../model/resource.ts";
 import { Collection, type CollectionPart } from "./collection.ts";
 import type { MemoryRecord } from "./memory-record.ts";
 
-/** The records of a site in memory, as of `revision`. */
 export class Snapshot {
   readonly siteId: number;
   readonly epoch: string;
   revision: number;
-  /** The last timeline on which this snapshot was found equal to the database (`Head.timeline`). */
+  /** The last timeline on which this was found to match the database (`Head.timeline`). */
   timeline: number | undefined;
   /**
-   * The commit generation of `SiteViews` when this snapshot was last found up to date; -1 before. It is here, because every request reads it, and a map in
-   * `SiteViews` would be one more look-up.
+   * The commit generation of `SiteViews` when this was last found up to date; -1 before that. Kept here because every request reads it, and a map in
+   * `SiteViews` would cost another look-up.
    */
   checkedGeneration = -1;
   readonly #resources: readonly Resource[];
@@ -35,7 +34,7 @@ export class Snapshot {
 
   /**
    * @param collections of the resources that have records, by name
-   * @param last the change with the number `revision`, if it is known
+   * @param last change number `revision`, if known
    */
   constructor(
     site: number,
@@ -57,24 +56,22 @@ export class Snapshot {
     return this.#named(resource.name) as Collection;
   }
 
-  /** Returns a record; undefined if it does not exist. */
   lookUpRecord(resource: Resource, id: number): MemoryRecord | undefined {
     return this.collection(resource).find(id);
   }
 
-  /** The change with the number `revision`; undefined if unknown. */
+  /** Change number `revision`, if known. */
   get last(): RecordChange | undefined {
     return this.#last;
   }
 
-  /** Whether this snapshot has the revision, epoch and timeline of `head`. */
   isAt(head: Head): boolean {
     return this.revision === head.revision && this.epoch === head.epoch && this.timeline === head.timeline;
   }
 
   /**
-   * Applies the next change, and skips a change that was applied before. Returns false, and changes nothing, if changes before it are missing, or if it
-   * does not fit the records in memory (`fits`).
+   * Applies the next change; one that was already applied is skipped. Returns false, and changes nothing, if earlier changes are missing or it
+   * doesn't fit the records in memory (`fits`).
    */
   apply(change: RecordChange): boolean {
     if (change.revision <= this.revision) return true;
@@ -87,34 +84,30 @@ export class Snapshot {
     return true;
   }
 
-  /**
-   * Whether the next change can follow on the records in memory: a created record does not exist before, and an updated or deleted record does.
-   * Otherwise a change was lost or applied twice.
-   */
+  /** Whether a created record doesn't exist yet, or an updated or deleted one does. If not, a change was lost or applied twice. */
   fits({ resource, id, operation }: RecordChange): boolean {
     const collection = this.#named(resource);
     return !collection || (operation === "create") === (collection.find(id) === undefined);
   }
 
-  /** Resolves when `partAfter` takes little time. */
+  /** Resolves once `partAfter` is fast. */
   async settle({ name }: Resource): Promise<void> {
     await this.#collections.get(name)?.settle();
   }
 
-  /** Returns the first `limit` records of a resource with an ID above `after`, as of this moment. */
+  /** Returns the first `limit` records of a resource with an ID above `after`, as of now. */
   partAfter({ name }: Resource, after: number, limit: number): CollectionPart {
     return this.#collections.get(name)?.partAfter(after, limit) ?? { count: 0, revision: 0, records: [] };
   }
 
-  /** Returns a snapshot with the same records. Later changes of one of the two do not affect the other. */
+  /** Returns a snapshot with the same records. Changing either doesn't affect the other. */
   async copy(): Promise<Snapshot> {
-    // Put the pending changes into blocks, which the copy shares. `Collection.copy` copies changes that are still pending one by one.
+    // First put pending changes into blocks, which are shared. `Collection.copy` would copy them one by one.
     for (const collection of this.#collections.values()) await collection.version();
     const collections = new Map([...this.#collections].map(([name, collection]) => [name, collection.copy()]));
     return new Snapshot(this.siteId, this, this.#resources, collections, this.#last);
   }
 
-  /** Estimates its memory, in bytes. */
   estimateBytes(): number {
     let use = 1500 + (this.#last?.body.length ?? 0);
     for (const collection of this.#collections.values()) use += collection.estimateBytes();
@@ -125,7 +118,7 @@ export class Snapshot {
     return this.#collections.get(resource) ?? this.#make(resource);
   }
 
-  /** Creates a collection on first use, because most sites have records of few resources. Returns undefined for an unknown resource. */
+  /** Most sites only have records of a few resources, so collections are created on first use. Returns undefined for an unknown resource. */
   #make(name: string): Collection | undefined {
     const resource = this.#resources.find((one) => one.name === name);
     if (!resource) return undefined;

@@ -1,4 +1,4 @@
-// The address of a PostgreSQL database: its hosts, and the settings of the connection.
+// The address of a PostgreSQL database: its hosts and connection settings.
 
 import { readFileSync } from "node:fs";
 import { errorMessage } from "../../lib/errors-for-log.ts";
@@ -13,18 +13,18 @@ export interface Host {
 
 export interface DatabaseAddress {
   readonly hosts: readonly Host[];
-  /** Undefined to use PGDATABASE, as other PostgreSQL clients do. The same holds for `user` (PGUSER) and `password` (PGPASSWORD). */
+  /** If undefined, PGDATABASE applies, as in other PostgreSQL clients. Likewise for `user` (PGUSER) and `password` (PGPASSWORD). */
   readonly database: string | undefined;
   readonly user: string | undefined;
   readonly password: string | undefined;
   readonly tls: Tls;
-  /** Maximum connections to one host. */
+  /** Maximum connections per host. */
   readonly poolSize: number;
-  /** Time limit of one call, in milliseconds. */
+  /** Per call, in milliseconds. */
   readonly timeoutMs: number;
-  /** Whether statements are prepared. A pooler that gives each transaction another connection does not support prepared statements. */
+  /** Whether to prepare statements. A pooler that uses a different connection for each transaction doesn't support that. */
   readonly prepare: boolean;
-  /** Startup options that tell a service which of its databases is meant. */
+  /** Startup options that tell a hosting service which of its databases to use. */
   readonly options: string | undefined;
 }
 
@@ -34,18 +34,18 @@ type Tls = false | "prefer" | "require" | TlsOptions;
 interface TlsOptions {
   readonly rejectUnauthorized: true;
   readonly ca?: string;
-  /** Present when the certificate may have any name. */
+  /** Present if any name in the certificate will do. */
   readonly checkServerIdentity?: () => undefined;
 }
 
 const parameters = ["sslmode", "sslrootcert", "pool_size", "statement_timeout", "prepare"];
 
-/** Values of other parameters that can stay in an address, because the program does what they ask for. */
+/** Values of other parameters that can stay in an address, because we do what they ask anyway. */
 const accepted: ReadonlyMap<string, RegExp> = new Map(
   Object.entries({
     host: /./,
     port: /^[0-9]{1,5}$/,
-    // Services with many databases behind one host want to know which of them is meant.
+    // Services with many databases behind one host need to know which one.
     options: /^(--cluster|endpoint|project|reference)=[\w.-]+$/,
     pgbouncer: /^(true|false)$/,
     schema: /^public$/,
@@ -60,7 +60,7 @@ const [ofRole, certificates, beforeHost] = [
   "write it before the host, as in postgres://user:password@host/database",
 ];
 
-/** What to do about parameters of other clients. */
+/** What to do about other clients' parameters. */
 const remedies: ReadonlyMap<string, string> = new Map(
   Object.entries({
     options: ofRole,
@@ -85,13 +85,13 @@ const remedies: ReadonlyMap<string, string> = new Map(
 
 /**
  * Parses `postgres://user:password@host1:5432,host2/database?sslmode=require&pool_size=10&statement_timeout=2000&prepare=no`.
- * @throws ProblemError `bad-request` that names the invalid part, but no part of a password
+ * @throws ProblemError `bad-request` that names the invalid part, but never part of a password
  */
 export function parseAddress(url: string): DatabaseAddress {
   const parts = /^postgres(?:ql)?:\/\/([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/is.exec(url);
   if (!parts) throw addressError("write postgres://user@host/database");
   const [, authority = "", database = "", query = ""] = parts;
-  // Unlike in a form, a plus sign is no space.
+  // Unlike in a form, a plus sign isn't a space.
   const settings = new URLSearchParams(query.replaceAll("+", "%2B"));
   requireEscapes(authority, database, authority.includes("@") ? [...settings.keys()] : [query]);
   const faults = [...new Set(settings.keys())].flatMap((name) => parameterFault(name, settings.getAll(name)) ?? []);
@@ -112,21 +112,21 @@ export function parseAddress(url: string): DatabaseAddress {
   };
 }
 
-/** Formats host and port for messages. */
+/** For messages. */
 export function nameOf({ host, port }: Host): string {
   if (isSocket(host)) return host;
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Whether a host is the folder of a Unix socket. */
+/** Whether it's the folder of a Unix socket. */
 export function isSocket(host: string): boolean {
   return host.startsWith("/");
 }
 
 /**
- * Requires that no `/` or `?` of a password ends the part before `@` too early, and that the password is not a placeholder.
+ * Checks that a `/` or `?` in a password doesn't cut off the part before `@`, and that the password isn't a placeholder.
  * @param authority what comes before the first `/` or `?`
- * @param others parts of the query that can only contain `@` if the authority ended too early
+ * @param others parts of the query that can only contain `@` if the authority was cut off
  */
 function requireEscapes(authority: string, database: string, others: readonly string[]): void {
   if ([database, ...others].some((part) => part.includes("@")))
@@ -137,13 +137,13 @@ function requireEscapes(authority: string, database: string, others: readonly st
     throw addressError("in a database, write `/` as %2F. The folder of a Unix socket goes into `?host=`");
 }
 
-/** @param text an entry of `host`, or of the part after `@`, where a socket is escaped */
+/** @param text an item of `host`, or of the part after `@`, where a socket is escaped */
 function parseHost(text: string, defaultPort: string): Host {
   const parts = /^(\[[0-9a-fA-F:.]+\]|[^:[\]]+)(?::([0-9]{1,5}))?$/.exec(text);
   const host = isSocket(text) ? text : (decoded(parts?.[1] ?? "")?.replace(/^\[|\]$/g, "") ?? "");
   const port = Number(parts?.[2] ?? defaultPort);
   if (host !== "" && port >= 1 && port <= 65_535) return { host, port };
-  // What follows the colon may be a password, if the `@` is missing.
+  // If the `@` is missing, what follows the colon may be a password.
   const shown = text.slice(0, 100).replace(/:.*/s, ":...");
   throw addressError(`"${shown}" is not a host with a port from 1 to 65535; an IPv6 address needs brackets`);
 }
@@ -204,7 +204,7 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** Returns what is wrong with a parameter, if anything. */
+/** Returns what's wrong with a parameter, if anything. */
 function parameterFault(name: string, [value = "", ...more]: readonly string[]): string | undefined {
   const shown = name.slice(0, 40);
   if (more.length > 0) return `"${shown}" appears ${more.length + 1} times`;

@@ -1,17 +1,18 @@
-// Commits several batches of one site in one transaction (`Engine.commitAtomically`). Other writers of the site wait for it. Three things keep it short:
+// Commits several batches of one site in one transaction (`Engine.commitAtomically`). Other writers of the site wait for it, so it's kept short:
 //
-// (1) The database and this process work at the same time. After a batch was decided, two things are sent and not awaited: the look-up of the rows of the
-//     next batch, and then the rows to store. So the look-up does not see these rows, and the next batch takes them from the state of the decided batch.
-// (2) The state of the site stays in this process until the commit.
-// (3) A run has at most some thousand intents. The rows that they name are looked up before the transaction, and the changes since are read in it.
+// (1) The database and this process work at the same time. Once a batch is decided, we send the look-up of the next batch's rows, then this batch's
+// rows to store, without awaiting either. The look-up doesn't see these rows, so the next batch takes them from the decided batch's state.
+// (2) The site's state stays in this process until the commit.
+// (3) A run has at most some thousand intents. Their rows are looked up before the transaction, which then only reads what has changed since.
 //
-// An example of a run: 1,200 intents in three batches.
+// For example, a run of 1,200 intents in three batches:
 //
-//   before the transaction    The rows that the intents name are looked up, as of revision 17 (`readRowsBefore`).
-//   begin                     Locks the site, which has revision 19 by now. Reads entries 18 and 19, and updates the rows (`lockAndRead`, `addRowsBefore`).
-//   batch 1                   Is decided. Its entries are sent; the database stores them while batch 2 is decided.
-//   batches 2 and 3           In the same way. If an intent is rejected, the transaction is rolled back.
-//   end                       The state of the site, the response for the idempotency key, and the commit.
+//   before the transaction    Look up the intents' rows, as of revision 17 (`readRowsBefore`).
+//   begin                     Lock the site, which is at revision 19 by now. Read entries 18 and 19, and update the rows (`lockAndRead`,
+//   `addRowsBefore`).
+//   batch 1                   Decide it and send its entries, which the database stores while we decide batch 2.
+//   batches 2 and 3           The same. If an intent is rejected, roll back.
+//   end                       Store the site's state and the response for the idempotency key, and commit.
 
 import { awaitLater } from "../../lib/concurrency.ts";
 import { createYielder, nextImmediate } from "../../lib/yielding.ts";
@@ -31,10 +32,10 @@ import type { CallProgress, Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
 import { awaitAll, commitTransaction, runStatements, sendStatements } from "./transaction.ts";
 
-/** Maximum batches whose rows were sent, and are not stored yet. */
+/** Maximum batches whose rows were sent but aren't stored yet. */
 const maxSent = 2;
 
-/** Implements `Engine.commitAtomically`. If the transaction conflicts with another one, it fails. @param timeoutMs as for `commitIntents` */
+/** Implements `Engine.commitAtomically`. Fails if the transaction conflicts with another. @param timeoutMs as for `commitIntents` */
 export function commitAtomically(
   pool: Pool,
   timeoutMs: number,
@@ -54,7 +55,7 @@ export function commitAtomically(
   });
 }
 
-/** Makes all batches. Yields to the event loop in between. */
+/** Makes all batches, yielding to the event loop in between. */
 async function toList(batches: Iterable<readonly Intent[]>): Promise<(readonly Intent[])[]> {
   const yieldIfDue = createYielder();
   const all: (readonly Intent[])[] = [];
@@ -70,7 +71,7 @@ class OpenTransaction {
   readonly #progress: CallProgress;
   readonly #transaction: BatchTransaction;
   readonly #before: RowsBefore | undefined;
-  /** The results of the rows that were sent, by batch. */
+  /** The results of storing each batch that was sent. */
   readonly #sent: Promise<unknown>[] = [];
   readonly changedSites = new Set<number>();
 
@@ -87,7 +88,7 @@ class OpenTransaction {
     this.#before = before;
   }
 
-  /** Runs the whole transaction. @param begin statements that begin it */
+  /** @param begin statements that begin the transaction */
   async commit(
     begin: string,
     batches: Iterator<readonly Intent[]>,
@@ -104,7 +105,7 @@ class OpenTransaction {
     for (let reading = this.#read(first, locked); !next.done; ) {
       const intents = next.value;
       const state = await reading;
-      // Sent after the rows of the batch before, so that it sees their entries.
+      // Sent after the previous batch's rows, so that it sees those entries.
       await runStatements(this.#connection, updateMatches(intents, state));
       const result = decideBatch(intents, state, true);
       await onOutcomes(result.outcomes);
@@ -118,7 +119,7 @@ class OpenTransaction {
     return this.#commit(locked.sites);
   }
 
-  /** Keeps the results of a batch that was sent. Waits if the database is behind. */
+  /** Waits if the database is falling behind. */
   async #send(sent: readonly Promise<unknown>[]): Promise<void> {
     this.#sent.push(awaitLater(awaitAll(sent)));
     while (this.#sent.length > maxSent) await this.#sent.shift();
@@ -126,7 +127,7 @@ class OpenTransaction {
     await nextImmediate();
   }
 
-  /** Reads the rows of a batch. Returns its state. @param before the state of the batch before it, whose rows may not be sent yet */
+  /** Reads a batch's rows and returns its state. @param before the previous batch's state, whose rows may not have been sent yet */
   async #read(intents: readonly Intent[], before: BatchState): Promise<BatchState> {
     const { authorization, records, responses, sites } = keysOfBatch(intents);
     if (responses.length > 0 || !sites.every((site) => before.sites.has(site)))
@@ -156,7 +157,6 @@ class OpenTransaction {
   }
 }
 
-/** Stores what a transaction stores only at its end. */
 function* storeEnd(
   sites: BatchState["sites"],
   changed: ReadonlySet<number>,
@@ -167,8 +167,8 @@ function* storeEnd(
 }
 
 /**
- * Sends the statements that store the results of a batch of one site. Usually the journal entries are enough, because the records follow from them; not
- * if a record has several entries, or was created again.
+ * Stores the results of a batch of one site, without waiting. Usually, only the journal entries are sent, since the records follow from them. That
+ * doesn't work if a record has several entries, or was created again.
  */
 async function sendEntries(connection: PostgresConnection, result: BatchResult): Promise<readonly Promise<unknown>[]> {
   const { entries, rows, newRows, newSites, responses } = result;
@@ -195,26 +195,26 @@ function insertEntries(connection: PostgresConnection, entries: readonly Journal
 }
 
 /**
- * Returns a list as PostgreSQL writes an array. In JSON and in an array, quotes and backslashes of a text are escaped alike. The texts have no control
- * characters, which would not be: they are names, and records as JSON.
+ * Returns a list as a PostgreSQL array literal. Quotes and backslashes are escaped the same way in JSON and in arrays. Control characters wouldn't
+ * be, but these texts, names and the JSON of records, have none.
  */
 function toArrayLiteral(values: readonly (string | number | null)[]): string {
   return `{${JSON.stringify(values).slice(1, -1)}}`;
 }
 
-// The rows that the intents of a run name, looked up before the transaction that locks the site. So other writers do not wait for the look-ups.
+// The rows of a run's intents are looked up before the transaction that locks the site, so that other writers don't wait for it.
 
-/** Maximum changes of others between the look-up and the transaction. After more of them, the transaction looks the rows up itself. */
+/** Maximum changes by others between the look-up and the transaction. If there are more, the transaction looks up the rows itself. */
 const maxChanges = 2000;
 
 interface RowsBefore {
   readonly site: number;
-  /** The head of the site as of which the rows were read. */
+  /** The site's head at the time of the look-up. */
   readonly head: { readonly revision: number; readonly epoch: string };
   readonly rows: readonly BatchRow[];
 }
 
-/** Looks up the rows that `batches` name, as of one moment. Returns undefined if they name none, or if the site was never written to. */
+/** Looks up the rows of `batches`, as of one moment. Returns undefined if they need none, or if the site was never written to. */
 async function readRowsBefore(
   connection: PostgresConnection,
   batches: readonly (readonly Intent[])[],
@@ -232,8 +232,8 @@ async function readRowsBefore(
 }
 
 /**
- * Adds the rows to the state of a transaction that has locked the site. Reads the changes since then, and applies them. If the site has another epoch, or
- * if changes are too many or were pruned, adds nothing.
+ * In a transaction that has locked the site, reads the changes since the look-up and adds the updated rows to its state. Adds nothing if the epoch is
+ * different, or if the changes are too many or were pruned.
  */
 async function addRowsBefore(
   connection: PostgresConnection,

@@ -1,13 +1,13 @@
-// Commits several batches in one transaction of the writer thread (`Engine.commitAtomically`). All other writers wait for it. Two ways keep it short:
+// Commits several batches in one transaction of the writer thread (`Engine.commitAtomically`). All other writers wait for it, so it's kept short:
 //
-// (1) A run has at most some thousand intents. All of them are encoded first, and sent together with the begin and the end of the transaction. So the
-//     transaction never waits for this thread.
-// (2) An import has any number of batches. Two are in flight, so that the writer thread always has a next batch. The end is sent after the caller has
-//     received all outcomes.
+// (1) A run has at most some thousand intents. They're all encoded first, then sent together with the start and end of the transaction, so it never
+// waits for this thread.
+// (2) An import has any number of batches. Two are in flight, so the writer thread always has a next one. The end is sent once the caller has all
+// outcomes.
 //
-// An example of a run: 1,200 intents in three batches. This thread encodes them, and then sends five calls at once: `beginBatches`, three times `addBatch`,
-// and `endBatches`. The writer thread executes them in order (`OpenTransaction` in writer.ts). If an intent of batch 2 is rejected, the outcomes of batch 2 end with
-// this intent, batch 3 is skipped and has no outcomes, and `endBatches` rolls back. The result is `aborted`.
+// For example, a run of 1,200 intents in three batches is encoded and then sent as five calls at once: `beginBatches`, three times `addBatch`, and
+// `endBatches`. The writer thread executes them in order (`OpenTransaction` in writer.ts). If an intent in batch 2 is rejected, it's the last outcome
+// of batch 2, batch 3 is skipped and has no outcomes, and `endBatches` rolls back with the result `aborted`.
 
 import { awaitLater } from "../../lib/concurrency.ts";
 import { createYielder } from "../../lib/yielding.ts";
@@ -17,10 +17,10 @@ import { isBatchAborted } from "../writes/batch.ts";
 import { decodeOutcomes, encodeIntents, type SendCall } from "./messages.ts";
 import type { WriterThread } from "./writer-thread.ts";
 
-/** Maximum characters of a run that are encoded before its transaction begins. A longer run is sent as an import is. */
+/** How many characters of a run are encoded before its transaction starts. A longer run is sent like an import. */
 const maxLengthAhead = 16 << 20;
 
-/** Maximum batches of a transaction of any size that were sent and have no result yet. */
+/** Maximum batches of an import that are in flight. */
 const maxSent = 2;
 
 interface EncodedBatch {
@@ -28,7 +28,6 @@ interface EncodedBatch {
   readonly text: string;
 }
 
-/** A batch that was sent, and its encoded outcomes. */
 interface SentBatch {
   readonly intents: readonly Intent[];
   readonly result: Promise<string>;
@@ -57,7 +56,7 @@ function* concatenate<T>(...parts: readonly Iterable<T>[]): Generator<T> {
   for (const part of parts) yield* part;
 }
 
-/** Encodes batches into `ahead`. Returns whether these are all. */
+/** Encodes batches into `ahead`. Returns whether that's all of them. */
 async function encodeAhead(encoded: Iterator<EncodedBatch>, ahead: EncodedBatch[]): Promise<boolean> {
   const yieldIfDue = createYielder();
   for (let length = 0; length <= maxLengthAhead; ) {
@@ -70,14 +69,14 @@ async function encodeAhead(encoded: Iterator<EncodedBatch>, ahead: EncodedBatch[
   return false;
 }
 
-/** Sends the whole transaction, and waits for its end. */
+/** Sends the whole transaction and waits for its end. */
 async function sendAtOnce(
   writer: WriterThread,
   batches: readonly EncodedBatch[],
   onOutcomes: OnOutcomes,
   options: AtomicCommitOptions,
 ): Promise<AtomicCommitResult> {
-  // Nothing is awaited in between, so that other calls can be sent as soon as the end is sent.
+  // Nothing is awaited in between, so other calls can be sent right after the end.
   const { begun, sent, ended } = await writer.uninterrupted(async (call) => ({
     begun: awaitLater(call("beginBatches", options)),
     sent: batches.map(({ intents, text }): SentBatch => ({ intents, result: awaitLater(call("addBatch", text)) })),
@@ -93,7 +92,7 @@ async function sendAtOnce(
   return ended;
 }
 
-/** Sends the batches one after the other, and the end last. Rolls back after an error. */
+/** Sends the batches one by one, then the end. Rolls back after an error. */
 async function sendOneByOne(
   call: SendCall,
   batches: Iterator<EncodedBatch>,
@@ -106,13 +105,13 @@ async function sendOneByOne(
     await sendBatches(call, batches, onOutcomes);
     isComplete = true;
   } finally {
-    // After an error, this error is thrown, not the result.
+    // Roll back, but throw the original error.
     if (!isComplete) await call("endBatches", false);
   }
   return call("endBatches", true);
 }
 
-/** Sends all batches, until one is aborted. */
+/** Stops after a batch that was aborted. */
 async function sendBatches(call: SendCall, batches: Iterator<EncodedBatch>, onOutcomes: OnOutcomes): Promise<void> {
   const sent: SentBatch[] = [];
   for (let next = batches.next(); ; ) {
@@ -123,7 +122,7 @@ async function sendBatches(call: SendCall, batches: Iterator<EncodedBatch>, onOu
     const first = sent.shift();
     if (!first) return;
     const outcomes = decodeOutcomes(await first.result, first.intents);
-    // The thread has skipped the batch, because there is a response already.
+    // The thread skipped the batch because this request was answered before.
     if (outcomes.length < 1 && first.intents.length > 0) return;
     await onOutcomes(outcomes);
     if (isBatchAborted(outcomes, first.intents)) return;

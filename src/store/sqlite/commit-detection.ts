@@ -1,14 +1,14 @@
-// Detects commits to a SQLite database, for a hundredth of the cost of `pragma data_version`.
+// Detects commits to an SQLite database at a hundredth of the cost of `pragma data_version`.
 //
-// In WAL mode, every commit of any process ends by rewriting the header of the wal-index, which is at the beginning of the file `-shm`
-// (https://sqlite.org/walformat.html, section 2.1). The header contains a counter of transactions, the number of the last frame, and checksums.
-// This process reads it in shared memory, as SQLite does.
+// In WAL mode, every commit, in whatever process, ends by rewriting the header of the wal-index, at the start of the file `-shm`
+// (https://sqlite.org/walformat.html, section 2.1). It has a transaction counter, the number of the last frame, and checksums. We read it in shared
+// memory, like SQLite does.
 //
-// The header has two copies of 48 bytes. SQLite writes the first copy last, before the commit returns. So while the first 48 bytes are the same,
-// no acknowledged commit was missed. A read during such a write sees torn bytes. They differ from the previous ones, so the check reports a change,
-// and the engine asks SQLite.
+// The header consists of two copies of 48 bytes. SQLite writes the first copy last, before the commit returns. So as long as these 48 bytes stay the
+// same, we haven't missed an acknowledged commit. During such a write, we see torn bytes. They differ from before, so the check reports a change, and
+// the engine asks SQLite.
 //
-// The descriptor of the file stays open as long as the process runs (`openForever`), because closing it would drop SQLite's locks.
+// The file's descriptor stays open for as long as the process runs (`openForever`), because closing it would drop SQLite's locks.
 
 import { type Pointer, toArrayBuffer } from "bun:ffi";
 import type { Database } from "bun:sqlite";
@@ -17,7 +17,7 @@ import { loadCFunctions } from "../../lib/operating-system.ts";
 import type { CommitSubscription, OnCommit } from "../../model/engine.ts";
 import type { KnownFile } from "./files.ts";
 
-/** Bytes of the first copy of the header. */
+/** Bytes in the first copy of the header. */
 const headerLength = 48;
 
 /** Returns true only if there was certainly no commit since the last call. The first call returns false. */
@@ -25,7 +25,7 @@ export type UnchangedCheck = () => boolean;
 
 /**
  * Returns a function that creates independent checks of `database`.
- * @param files the files that `database` has open; `-shm` exists as long as a connection is open
+ * @param files the files that `database` has open; `-shm` exists while any connection is open
  */
 export function createCheckFactory(database: Database, files: readonly KnownFile[]): () => UnchangedCheck {
   const index = files.find(({ path }) => path.endsWith("-shm"));
@@ -48,23 +48,23 @@ function createHeaderCheck(header: Uint32Array): UnchangedCheck {
   };
 }
 
-/** Maps the header as memory that this process shares with all processes that use the database. Returns undefined if that is not possible. */
+/** Maps the header as memory shared with every process that uses the database. Returns undefined if that's not possible. */
 function mapHeader(path: string): Uint32Array | undefined {
-  // `Bun.mmap` would open and close the file, which drops SQLite's locks (see below).
+  // `Bun.mmap` would open and close the file, which drops SQLite's locks (see `openForever`).
   const types = { args: ["ptr", "usize", "int", "int", "int", "i64"], returns: "ptr" } as const;
   const mmap = loadCFunctions({ mmap: types })?.mmap;
   if (!mmap) return undefined;
   const file = openForever(path);
-  // A read beyond the end of the mapped file would end the process.
+  // Reading past the end of a mapped file would end the process.
   if (fstatSync(file).size < headerLength) return undefined;
   const address: unknown = mmap(null, headerLength, readable, shared, file, 0);
-  // If mmap fails, it returns the largest address. That is not a safe integer, so it does not arrive as a number.
+  // If mmap fails, it returns the largest address, which isn't a safe integer and so doesn't arrive as a number.
   return typeof address === "number" ? new Uint32Array(toArrayBuffer(address as Pointer, 0, headerLength)) : undefined;
 }
 
 const [readable, shared] = [1, 1];
 
-/** Creates a check that works on every system, at the cost of a call of SQLite. */
+/** Works on every system, but calls SQLite each time. */
 export function createDataVersionCheck(database: Database): UnchangedCheck {
   const query = database.query<{ data_version: number }, []>("pragma data_version");
   let last: number | undefined;
@@ -79,8 +79,8 @@ export function createDataVersionCheck(database: Database): UnchangedCheck {
 const opened = new Map<string, number>();
 
 /**
- * Opens a file once per process, and never closes it. Closing any descriptor of the file would drop the locks of SQLite in this process
- * (POSIX.1 fcntl, "all locks associated with a file for a given process shall be removed").
+ * Opens a file once per process and never closes it. Closing any descriptor of it would drop SQLite's locks in this process (POSIX.1 fcntl, "all
+ * locks associated with a file for a given process shall be removed").
  */
 function openForever(path: string): number {
   const known = opened.get(path);
@@ -90,10 +90,10 @@ function openForever(path: string): number {
   return file;
 }
 
-/** Milliseconds between two checks. A check takes less than a microsecond on Linux, and a few microseconds elsewhere. */
+/** A check takes less than a microsecond on Linux, and a few elsewhere. */
 const pollIntervalMs = 10;
 
-/** Implements `Engine.subscribeToCommits` by polling. No commit is missed, because each subscription compares with what it saw last. */
+/** Implements `Engine.subscribeToCommits` by polling. Each subscription compares with what it last saw, so none misses a commit. */
 export class CommitPoller {
   readonly #createCheck: () => UnchangedCheck;
   readonly #timers = new Set<NodeJS.Timeout>();
@@ -112,7 +112,7 @@ export class CommitPoller {
     return { mayMissCommits: false, stop: () => this.#stop(timer) };
   }
 
-  /** Ends all subscriptions, because a check needs the open database. */
+  /** Ends all subscriptions, because checks need the open database. */
   close(): void {
     for (const timer of this.#timers) this.#stop(timer);
   }
@@ -123,7 +123,7 @@ export class CommitPoller {
   }
 }
 
-/** Returns true also if the check fails. The subscriber then reads the database, and gets the error. */
+/** If the check fails, the subscriber reads the database and gets the error. */
 function mayHaveChanged(checkUnchanged: UnchangedCheck): boolean {
   try {
     return !checkUnchanged();

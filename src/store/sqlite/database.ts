@@ -1,4 +1,4 @@
-// Opens a database file, so that a power loss loses nothing that was acknowledged; and lists its tables.
+// Opens a database file in a way that a power loss can't lose anything acknowledged, and lists its tables.
 
 import { Database, SQLiteError } from "bun:sqlite";
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
@@ -9,21 +9,21 @@ import { withSqliteErrors } from "./errors.ts";
 import { logPath, logSize } from "./files.ts";
 import { requireKnownSchema } from "./migrate.ts";
 
-/** Maximum bytes of the log (`-wal`) after a checkpoint, when SQLite truncates the log. During a large transaction, the log may be larger. */
+/** Maximum size of the log (`-wal`) after a checkpoint, when SQLite truncates it. During a large transaction, it can be larger. */
 export const logLimit = 16 * 1024 * 1024;
 
-/** Maximum milliseconds that a server waits for a transaction of another process. */
+/** How long a server waits for another process's transaction. */
 const serverBusyTimeoutMs = 3000;
-/** Milliseconds between two attempts to set WAL mode. */
+/** Between two attempts to set WAL mode. */
 const busyPauseMs = 10;
 
-// By default, Bun caches only 20 statements. Each of the others would be prepared again and again, and keep the database open until it is collected.
+// Bun only caches 20 statements by default. Any others would be prepared over and over, and keep the database open until collected.
 Database.MAX_QUERY_CACHE_SIZE = 200;
 
 /**
- * Opens a database file. Creates it and its folder if they do not exist. On this connection, a commit returns when it is on the disk.
- * @param busyTimeoutMs maximum milliseconds to wait for a transaction of another process
- * @throws ProblemError `unavailable` if the file cannot be used, or belongs to another program or a newer version of this one
+ * Opens a database file, creating it and its folder if necessary. Commits on this connection return once they're on disk.
+ * @param busyTimeoutMs how long to wait for another process's transaction
+ * @throws ProblemError `unavailable` if the file can't be used, or belongs to another program or a newer version of this one
  */
 export function openDatabase(path: string, busyTimeoutMs = serverBusyTimeoutMs): Database {
   return withSqliteErrors(() => open(path, busyTimeoutMs), `the database ${path}`, path);
@@ -38,7 +38,7 @@ function open(path: string, busyTimeoutMs: number): Database {
   const database = new Database(path, { readwrite: true, strict: true });
   try {
     database.run(`pragma busy_timeout = ${busyTimeoutMs}`);
-    // Check the version before anything is written: WAL mode is stored in the file, and a file of another program must not be changed.
+    // Check the version before writing anything: WAL mode is stored in the file, and we mustn't change another program's file.
     requireKnownSchema(database);
     setWalMode(database, busyTimeoutMs);
     database.run("pragma synchronous = full");
@@ -52,8 +52,8 @@ function open(path: string, busyTimeoutMs: number): Database {
 }
 
 /**
- * Sets WAL mode. While another process does the same, or creates the tables, SQLite reports that the database is locked, and does not wait.
- * So this function tries again until `busyTimeoutMs` has passed.
+ * While another process does the same or creates the tables, SQLite says that the database is locked instead of waiting. So keep trying until
+ * `busyTimeoutMs` has passed.
  */
 function setWalMode(database: Database, busyTimeoutMs: number): void {
   const giveUpAt = performance.now() + busyTimeoutMs;
@@ -72,14 +72,13 @@ function setWalMode(database: Database, busyTimeoutMs: number): void {
 /**
  * Moves the commits that a killed process left in the log (`-wal`) to the database file, unless another process has the database open.
  *
- * Otherwise, acknowledged commits could be lost after a failed fsync. When an fsync fails, the kernel marks the pages as clean, although they are
- * not on the disk. SQLite rolls this commit back, and overwrites it in the log with the next commit. But if the process is killed before that, the
- * next process finds the failed commit in the log, because it is complete in the page cache. SQLite would append the next commits after it. After a
- * power loss, the log would have a hole at the failed commit. SQLite would read the log only up to the hole, and lose the commits after it,
- * although they were flushed and acknowledged.
+ * Without this, acknowledged commits could be lost after a failed fsync. When an fsync fails, the kernel marks the pages as clean although they
+ * aren't on disk. SQLite rolls the commit back, and the next one overwrites it in the log. But if the process is killed first, the next process finds
+ * the failed commit in the log, because it's complete in the page cache, and SQLite appends further commits after it. A power loss would then leave a
+ * hole in the log. SQLite would stop reading there, and lose the commits after it, although they were flushed and acknowledged.
  *
- * So this function opens the database and closes it again: when the last connection is closed, SQLite writes all pages of the log to the database
- * file, flushes that file, and deletes the log. `npm run check:crash` tests this.
+ * So we open the database and close it again. When the last connection is closed, SQLite writes all pages of the log to the database file, flushes
+ * that, and deletes the log. `npm run check:crash` tests this.
  */
 export function settleLog(path: string, busyTimeoutMs?: number): void {
   if (!existsSync(path) || logSize(path) === 0) return;
@@ -88,14 +87,14 @@ export function settleLog(path: string, busyTimeoutMs?: number): void {
 }
 
 /**
- * Writes the log again, with the same bytes, and flushes it, unless another process has the database open. Otherwise, after a failed fsync, a power
- * loss while SQLite moves the pages could leave some pages in the database file, and a log without the others: a damaged database.
+ * Rewrites the log with the same bytes and flushes it, unless another process has the database open. Without this, a power loss while SQLite moves
+ * the pages could, after a failed fsync, leave some of them in the database file and a log without the others: a damaged database.
  */
 function rewriteLog(path: string): void {
   const database = new Database(path, { readwrite: true, strict: true });
   try {
     if (!canBeginAlone(database)) return;
-    // If the log belongs to an earlier database, SQLite has deleted it.
+    // If the log belonged to an earlier database, SQLite has deleted it.
     if (logSize(path) > 0) rewriteFile(logPath(path));
     database.run("rollback");
   } finally {
@@ -104,8 +103,8 @@ function rewriteLog(path: string): void {
 }
 
 /**
- * Begins a transaction, if this connection is the only one, so that nobody else appends to the log. Returns false if it is not, or if SQLite cannot use
- * the database; `openDatabase` then waits, or reports the reason.
+ * Begins a transaction if this is the only connection, so that nobody else appends to the log. Returns false if it isn't, or if SQLite can't use the
+ * database; `openDatabase` then waits, or reports why.
  */
 function canBeginAlone(database: Database): boolean {
   try {
@@ -119,32 +118,31 @@ function canBeginAlone(database: Database): boolean {
 }
 
 /**
- * Creates an empty file that only its owner can read, because a database contains secrets, for example of webhooks. SQLite creates `-wal` and `-shm`
- * with the same mode. An existing file is not opened here, because closing it would drop SQLite's locks (see files.ts).
+ * Creates an empty file that only its owner can read, because a database contains secrets, such as those of webhooks. SQLite gives `-wal` and `-shm`
+ * the same mode. We don't open an existing file, because closing it would drop SQLite's locks (see files.ts).
  */
 function createPrivateFile(path: string): void {
   try {
     closeSync(openSync(path, "wx", 0o600));
   } catch {
-    // Usually, the file exists already. Any other error is reported when SQLite opens the file.
+    // Usually the file already exists. Anything else is reported when SQLite opens it.
   }
 }
 
-/** Returns the names of all tables. */
 export function tableNamesIn(database: Database): string[] {
   return database.query("select name from sqlite_master where type = 'table'").values().flat() as string[];
 }
 
-/** Bytes that `rewriteFile` reads at once. */
+/** Bytes that `rewriteFile` reads at a time. */
 const chunkBytes = 1024 * 1024;
 
-/** Codes of errors that say that a folder cannot be flushed by this user, or on this file system. */
+/** Errors that mean that this user or file system can't flush a folder. */
 const cannotFlush = ["EACCES", "EPERM", "EINVAL", "ENOTSUP", "ENOSYS", "EROFS", "EISDIR"];
 
 /**
- * Flushes a folder and all folders above it, so that a power loss does not remove new ones with everything in them. SQLite flushes only the folder of
- * its files. Omits folders that this user may not read: this process has not created them.
- * @throws Error of the file system if a flush fails
+ * Flushes a folder and all those above, so that a power loss doesn't take away new ones with everything in them. SQLite only flushes the folder its
+ * files are in. Skips folders that this user can't read, since we can't have created them.
+ * @throws a file system error if a flush fails
  */
 export function flushFolders(folder: string): void {
   for (let path = resolve(folder); ; path = dirname(path)) {
@@ -153,7 +151,6 @@ export function flushFolders(folder: string): void {
   }
 }
 
-/** Flushes a folder, unless this user or this file system cannot. */
 function flushFolder(path: string): void {
   try {
     flushToDiskSync(path);
@@ -162,7 +159,7 @@ function flushFolder(path: string): void {
   }
 }
 
-/** Writes the bytes of a file again, and flushes the file. Its content is the same at all times. @throws Error of the file system */
+/** Writes a file's bytes again and flushes it. The content is the same at all times. @throws a file system error */
 export function rewriteFile(path: string): void {
   const file = openSync(path, "r+");
   try {

@@ -1,5 +1,3 @@
-// The dump of a database, or of one site.
-
 import type { Database } from "bun:sqlite";
 import type { DumpedRow } from "../../model/engine.ts";
 import { type DumpOptions, dumpedColumns, siteColumnOf, tablesWith } from "../database/tables.ts";
@@ -7,7 +5,7 @@ import { fromSqlite } from "./errors.ts";
 
 type Cell = string | number | null;
 
-/** Reads the rows of a dump (`tablesWith`) as of one moment, on a separate connection. Opens it with `open`, and closes it at the end. */
+/** Reads the rows of a dump (`tablesWith`) as of one moment, on a connection of its own. */
 export function* dumpRows(
   open: () => Database,
   { nameOf = (table) => table, present, site }: DumpOptions = {},

@@ -1,4 +1,4 @@
-// The embedded engine: puts together its read side on this thread (reads.ts) and its write side in the writer thread (writer-thread.ts).
+// The embedded engine: reads on this thread (reads.ts), writes in the writer thread (writer-thread.ts).
 
 import type { Database } from "bun:sqlite";
 import type { Engine } from "../../model/engine.ts";
@@ -18,16 +18,16 @@ import { fillAndSwapTables, pauseForOtherWriters } from "./table-sets.ts";
 import { WriterThread } from "./writer-thread.ts";
 
 interface SqliteOptions {
-  /** Maximum milliseconds to wait for a transaction of another process; by default, the time for a server. */
+  /** How long to wait for another process's transaction. The default suits a server. */
   readonly busyTimeoutMs?: number | undefined;
-  /** The clock that decides when leases end, in milliseconds since 1970; by default, the clock of the machine. */
+  /** Decides when leases end, in milliseconds since 1970. Default: the machine's clock. */
   readonly clock?: (() => number) | undefined;
 }
 
 /**
- * Opens a database file for reads and writes, and creates or upgrades its tables.
- * @param path the database file; it is created if it does not exist
- * @throws ProblemError `unavailable` if the file cannot be opened, or was made by another program or a newer version of this one
+ * Opens a database file for reading and writing, and creates or upgrades its tables.
+ * @param path created if it doesn't exist
+ * @throws ProblemError `unavailable` if the file can't be opened, or was made by another program or a newer version of this one
  */
 export function openSqlite(path: string, resources: readonly Resource[], options: SqliteOptions = {}): Engine {
   const { busyTimeoutMs } = options;
@@ -44,8 +44,8 @@ export function openSqlite(path: string, resources: readonly Resource[], options
 }
 
 /**
- * Opens a database file as `openSqlite` does. If the file cannot be written, opens only the read side: every write is then rejected.
- * @throws ProblemError as `openSqlite` does
+ * Like `openSqlite`, but if the file can't be written, opens it for reading only and rejects every write.
+ * @throws ProblemError like `openSqlite`
  */
 export function openReadableSqlite(path: string, resources: readonly Resource[], options: SqliteOptions): Engine {
   try {
@@ -56,7 +56,7 @@ export function openReadableSqlite(path: string, resources: readonly Resource[],
   }
 }
 
-/** Opens the read side. If that fails with an error of SQLite, throws the `error` of the first attempt, because both say the same. */
+/** If this fails with an SQLite error, throws the first attempt's `error`, because both say the same. */
 function openReadOnlyAfter(error: unknown, path: string): Engine {
   try {
     return openReadOnly(path);
@@ -70,7 +70,7 @@ function createEngine(database: Database, path: string, { busyTimeoutMs, clock =
   const requireUnreplaced = createFileCheck(files);
   const createCheck = withSqliteErrors(() => createCheckFactory(database, files));
   const subscriptions = new CommitPoller(createCheck);
-  /** Opens another connection to the same database. Checks the files first, because SQLite would create a missing file. */
+  /** Checks the files first, because SQLite would create a missing one. */
   const openAgain = () => {
     requireUnreplacedFiles(files);
     return openDatabase(path, busyTimeoutMs);
@@ -100,7 +100,6 @@ function createEngine(database: Database, path: string, { busyTimeoutMs, clock =
   };
 }
 
-/** Returns a check that calls `guard` first. */
 function guarded(check: UnchangedCheck, guard: () => void): UnchangedCheck {
   return () => {
     guard();

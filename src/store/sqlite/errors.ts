@@ -1,4 +1,4 @@
-// Converts errors of SQLite, and of the file system, to ProblemErrors.
+// Turns errors from SQLite and the file system into ProblemErrors.
 
 import { SQLiteError } from "bun:sqlite";
 import { randomBytes } from "node:crypto";
@@ -7,7 +7,6 @@ import { dirname } from "node:path";
 import { errorMessage } from "../../lib/errors-for-log.ts";
 import { unavailableError } from "../../model/errors.ts";
 
-/** Runs `work`, and converts its errors with `fromSqlite`. */
 export function withSqliteErrors<T>(work: () => T, subject?: string, path?: string): T {
   try {
     return work();
@@ -17,10 +16,9 @@ export function withSqliteErrors<T>(work: () => T, subject?: string, path?: stri
 }
 
 /**
- * Converts an error of the disk, a lock or the file to a ProblemError `unavailable`. Returns any other error unchanged, because it is a bug of this
- * program.
- * @param subject the thing that cannot be used, for the message
- * @param path the database file; if given, the message says whether its disk is full
+ * Turns an error from the disk, a lock or the file into a ProblemError `unavailable`. Returns any other error as it is, because it's a bug of ours.
+ * @param subject what can't be used, for the message
+ * @param path the database file, so that the message can say whether its disk is full
  */
 export function fromSqlite(error: unknown, subject = "the database", path?: string): unknown {
   const systemCode = (error as NodeJS.ErrnoException).code ?? "";
@@ -33,13 +31,12 @@ export function fromSqlite(error: unknown, subject = "the database", path?: stri
   return error;
 }
 
-/** Minimum bytes of an index (`-shm`). SQLite creates the index when the first process opens the database. */
+/** Minimum size of an index (`-shm`). SQLite creates it when the first process opens the database. */
 const minIndexBytes = 32 * 1024;
 
 /**
- * Finds out whether the disk of the database at `path` is full. Returns a sentence that names the file that could not be created, if any; undefined
- * if the error has another cause.
- * @param error an error of SQLite
+ * If the disk with the database is full, says so, and names the file that couldn't be created, if any. Returns undefined if there's another cause.
+ * @param error from SQLite
  */
 function describeDiskError(path: string, error: unknown): string | undefined {
   const { code = "" } = error as { code?: string };
@@ -50,20 +47,20 @@ function describeDiskError(path: string, error: unknown): string | undefined {
   return missing ? `the disk is full, and ${missing} could not be made` : "the disk is full";
 }
 
-/** Whether SQLite has created a file. An index that is smaller than its minimum was only begun. */
+/** If an index is smaller than its minimum, SQLite had only started on it. */
 function wasCreated(file: string): boolean {
   const size = statSync(file, { throwIfNoEntry: false })?.size;
   return size !== undefined && (!file.endsWith("-shm") || size >= minIndexBytes);
 }
 
-/** Tries to write as many bytes as SQLite needs. The free space that the file system reports does not consider quotas and reserves. */
+/** Tries to write as many bytes as SQLite needs. The free space reported by the file system ignores quotas and reserves. */
 function isDiskFull(folder: string): boolean {
   const probeFile = `${folder}/storefront-${process.pid}-${randomBytes(4).toString("hex")}.trial`;
   try {
     const descriptor = openSync(probeFile, "wx", 0o600);
     try {
       const bytes = randomBytes(minIndexBytes);
-      // If the disk becomes full during the write, fewer bytes are written.
+      // If the disk fills up during the write, it writes fewer bytes.
       return writeSync(descriptor, bytes) < bytes.length;
     } finally {
       closeSync(descriptor);
@@ -74,7 +71,7 @@ function isDiskFull(folder: string): boolean {
   }
 }
 
-/** Returns the target if `path` is a symbolic link, because log and index are in its folder; otherwise the path itself. */
+/** Resolves a symbolic link, because the log and index are beside its target. */
 function targetOf(path: string): string {
   try {
     return realpathSync(path);

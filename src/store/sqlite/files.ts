@@ -1,29 +1,29 @@
-// Checks that the paths of a database still lead to the files that SQLite has open. Otherwise acknowledged writes could be lost: a removed file
-// exists as long as a process has it open, so SQLite would continue to commit into it.
+// Checks that the paths of a database still lead to the files SQLite has open. Otherwise we could lose acknowledged writes: a removed file exists for
+// as long as a process has it open, and SQLite would go on committing to it.
 //
-// A file is identified by its device and inode number. While SQLite has the file open, no other file gets its inode number. The paths are checked
-// without opening the files, because closing a descriptor would drop SQLite's locks on the file (POSIX.1 fcntl).
+// Files are identified by device and inode number, which can't be reused while SQLite has the file open. We check the paths without opening the
+// files, because closing a descriptor would drop SQLite's locks (POSIX.1 fcntl).
 //
-// The writer checks the files before and after each commit (writer.ts). The second check decides, because a file can be removed between the first
-// check and the commit: a write is acknowledged only if the files were still in place after its commit. For reads, a check is valid for a second.
+// The writer checks before and after each commit (writer.ts). The second check is the one that counts, because a file can be removed between the
+// first and the commit: a write is only acknowledged if the files were still in place afterwards. For reads, a check is good for a second.
 
 import { type BigIntStats, realpathSync, statSync } from "node:fs";
 import { errorMessage } from "../../lib/errors-for-log.ts";
 import { unavailableError } from "../../model/errors.ts";
 
-/** Milliseconds for which a successful check is valid for reads. */
+/** How long a successful check is good for reads. */
 const checkIntervalMs = 1000;
 
-/** The identity of a file when the database was opened. Plain data, so that it can be sent to another thread. */
+/** A file's identity when the database was opened. Plain data, to send to another thread. */
 export interface KnownFile {
   readonly path: string;
   readonly device: bigint;
   readonly inode: bigint;
 }
 
-/** Returns the identity of the database file, its log (`-wal`) and its index (`-shm`). A connection in WAL mode has all three open. */
+/** For the database file, its log (`-wal`) and its index (`-shm`). A connection in WAL mode has all three open. */
 export function knownFiles(path: string): KnownFile[] {
-  // If `path` is a symbolic link, log and index are in the folder of its target.
+  // If `path` is a symbolic link, the log and index are beside its target.
   const target = realpathSync(path);
   return [path, `${target}-wal`, `${target}-shm`].map((file) => {
     const { dev, ino } = statSync(file, { bigint: true });
@@ -31,12 +31,12 @@ export function knownFiles(path: string): KnownFile[] {
   });
 }
 
-/** Returns the bytes of the log of the database at `path`; 0 without a log. */
+/** Returns the size of the log of the database at `path`; 0 if there's none. */
 export function logSize(path: string): number {
   return statSync(logPath(path), { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Returns the path of the log of the database at `path`. If `path` is a symbolic link, the log is in the folder of its target. */
+/** Returns the path of the log of the database at `path`. If that's a symbolic link, the log is beside its target. */
 export function logPath(path: string): string {
   return `${realpathSync(path)}-wal`;
 }
@@ -50,7 +50,7 @@ export function requireUnreplacedFiles(files: readonly KnownFile[]): void {
   }
 }
 
-/** Returns a check for reads: it checks `files` at most once a second, but after a failure at every call. */
+/** Returns a check for reads, which looks at `files` at most once a second, but on every call after a failure. */
 export function createFileCheck(files: readonly KnownFile[]): () => void {
   let due = 0;
   return () => {

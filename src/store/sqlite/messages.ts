@@ -1,7 +1,7 @@
-// The messages between this thread and the writer thread.
+// Messages between this thread and the writer thread.
 //
-// The intents or outcomes of a batch are one string. The first line is a JSON list of them, without their records. Each further line is the JSON of one
-// record; JSON of a record has no line breaks. Structured cloning of the objects would take twice the time.
+// A batch's intents or outcomes are one string. The first line is a JSON list of them, without their records. Each further line is the JSON of one
+// record, which has no line breaks. Structured cloning of the objects would take twice as long.
 
 import { copyText } from "../../lib/bytes.ts";
 import type { Intent, Operation, Outcome, RecordAfterWrite, RejectedOutcome } from "../../model/change.ts";
@@ -19,7 +19,7 @@ export interface WriterStart {
   readonly busyTimeoutMs: number | undefined;
 }
 
-/** The calls of the writer thread, with their arguments and results. Intents and outcomes are encoded. */
+/** The writer thread's calls. Intents and outcomes are encoded. */
 export interface WriterCalls {
   /** Only opens the database. */
   open(): void;
@@ -28,56 +28,54 @@ export interface WriterCalls {
   addBatch(intents: string): string;
   endBatches(shouldCommit: boolean): AtomicCommitResult;
   probeWrite(): void;
-  /** Returns whether more responses may have to be deleted. */
+  /** Returns whether there may be more to delete. */
   deleteExpiredResponses(before: number, most: number): boolean;
-  /** Executes operations in one transaction. Returns their results. */
+  /** Runs operations in one transaction. Returns their results. */
   operations(calls: readonly OperationCall[]): readonly unknown[];
   close(): void;
 }
 
 export type CallName = keyof WriterCalls;
 
-/** Any later message to the thread: a call. */
+/** Any later message to the thread. */
 export interface WriterCall<Name extends CallName = CallName> {
   readonly name: Name;
   readonly args: Parameters<WriterCalls[Name]>;
 }
 
-/** Sends a call to the thread, and returns its result. */
 export type SendCall = <Name extends CallName>(
   name: Name,
   ...args: Parameters<WriterCalls[Name]>
 ) => Promise<ReturnType<WriterCalls[Name]>>;
 
-/** The result of a call. A failure is plain data, because an error loses its class when it is sent to another thread. */
+/** A failure is plain data, because an error loses its class on its way to another thread. */
 export type WriterResult = { readonly value: unknown } | { readonly failure: WriterFailure };
 
 export interface WriterFailure {
-  /** The code of a ProblemError; undefined for any other error. */
+  /** The code of a ProblemError. */
   readonly problem: ErrorCode | undefined;
-  /** The code of an error of SQLite. */
+  /** SQLite's error code. */
   readonly code: string | undefined;
   readonly message: string;
 }
 
-/** A call of an operation. */
 export interface OperationCall {
   readonly name: OperationName;
   /** Plain data. */
   readonly args: readonly unknown[];
-  /** The time of the call, in milliseconds since 1970. */
+  /** When it was called, in milliseconds since 1970. */
   readonly now: number;
 }
 
-/** An intent without its JSON of the values, which has its own line. */
+/** `valuesJson` has its own line. */
 type IntentMeta = Omit<Intent, "valuesJson"> & { readonly valuesJson?: undefined };
 
-/** An outcome without its record JSON, which has its own line, empty for a new record. The change is left out, because it follows from the intent. */
+/** The record has its own line, which is empty for a new one. The change is left out, because it follows from the intent. */
 type OutcomeMeta = RejectedOutcome | (Omit<RecordAfterWrite, "body"> & { kind: "done" | "unchanged" | "replayed" });
 
 export function encodeIntents(intents: readonly Intent[]): string {
   let texts = "";
-  // JSON.stringify omits undefined members. Overwriting this member takes less time than copying all others.
+  // JSON.stringify omits undefined members. Overwriting this one is faster than copying all the others.
   const metas = intents.map((intent) => {
     texts += `\n${intent.valuesJson}`;
     return { ...intent, valuesJson: undefined } satisfies IntentMeta;
@@ -92,7 +90,7 @@ export function decodeIntents(message: string): Intent[] {
   );
 }
 
-/** @param intents the intents of these outcomes; the receiving thread has them too */
+/** @param intents those of the outcomes; the receiving thread has them too */
 export function encodeOutcomes(outcomes: readonly Outcome[], intents: readonly Intent[]): string {
   let bodies = "";
   const metas = outcomes.map((outcome, index): OutcomeMeta => {
@@ -107,7 +105,7 @@ export function encodeOutcomes(outcomes: readonly Outcome[], intents: readonly I
   return JSON.stringify(metas) + bodies;
 }
 
-/** Returns the outcomes of `intents`: one for each, or fewer if a rejected intent has aborted the batch. */
+/** Returns one outcome per intent, or fewer if a rejection aborted the batch. */
 export function decodeOutcomes(message: string, intents: readonly Intent[]): Outcome[] {
   const [metas = "", ...bodies] = message.split("\n");
   return (JSON.parse(metas) as OutcomeMeta[]).map((meta, index): Outcome => {
@@ -129,7 +127,7 @@ export function decodeOutcomes(message: string, intents: readonly Intent[]): Out
   });
 }
 
-/** Returns the JSON of the values of a record that was created, which the intent has; undefined if it was not created. */
+/** If the record was created, its values are those of the intent. Returns their JSON. */
 function newJsonOf(
   { kind, operation }: { readonly kind: string; readonly operation: Operation },
   intent: Intent,

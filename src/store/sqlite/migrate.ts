@@ -1,4 +1,4 @@
-// Creates the tables and the reporting views, or adds what an older version of this program has not made (store/database/schema.ts).
+// Creates the tables and reporting views, or adds what a database of an older version lacks (store/database/schema.ts).
 
 import type { Database } from "bun:sqlite";
 import { ProblemError } from "../../model/errors.ts";
@@ -20,8 +20,8 @@ insert into this_database (id, name) values (1, lower(hex(randomblob(16))));
 create index idempotency_at on idempotency (at)`;
 
 /**
- * Creates the tables, or adds missing tables and columns. It holds the write lock, so that several processes can start at the same time. Returns whether
- * the database had no tables before.
+ * Creates the tables, or adds missing tables and columns. Holds the write lock, so that several processes can start at once. Returns whether there
+ * were no tables before.
  */
 export function migrate(database: Database, declared?: DeclaredTables): boolean {
   return withSqliteErrors(() => {
@@ -35,7 +35,7 @@ export function migrate(database: Database, declared?: DeclaredTables): boolean 
   });
 }
 
-/** @throws ProblemError `unavailable` if `migrate` would change something */
+/** @throws ProblemError `unavailable` if `migrate` would change anything */
 export function requireCurrent(database: Database): void {
   requireKnownSchema(database);
   if (isCurrent(database)) return;
@@ -55,24 +55,24 @@ function missingIn(database: Database, declared?: DeclaredTables): string[] {
   );
   const dialect = {
     integer: "integer",
-    // A whole number alone as the key is the row ID.
+    // If the key is a single whole number, it's the row ID.
     options: ({ key, columns: types }: DeclaredTables[string]) =>
       key.length === 1 && types[key[0] as string] === "integer" ? " strict" : " strict, without rowid",
   };
   return missingTables(toPresentColumns(columns.values() as [string, string][]), dialect, declared);
 }
 
-/** Requires a schema that this program knows, or an empty file. Returns the schema version. @throws ProblemError `unavailable` as `openDatabase` */
+/** Returns the version of a schema that this program knows; 0 for an empty file. @throws ProblemError `unavailable` like `openDatabase` */
 export function requireKnownSchema(database: Database): number {
   if (database.inTransaction) return checkSchema(database);
-  // All queries must see the same state, because another process may create the tables at the same time.
+  // All queries must see the same state, because another process may be creating the tables.
   return database.transaction(() => checkSchema(database))();
 }
 
 function checkSchema(database: Database): number {
   const found = version(database);
   const isOurs = found > 0 && database.query("select 1 from pragma_table_info('journal') where name = 'site_id'").get();
-  // An empty file has neither tables nor views nor anything else.
+  // An empty file has nothing in it, not even views.
   if (!isOurs && database.query("select 1 from sqlite_master").get() !== null)
     throw new ProblemError("unavailable", `the database ${database.filename} belongs to another program`);
   if (found > schemaVersion) throw schemaTooNewError(found);
@@ -90,7 +90,7 @@ const viewDialect = {
   paths: /'\$\.([^']+)'/g,
 };
 
-/** Creates the reporting view of each resource, and adds missing columns. */
+/** Creates each resource's reporting view, or adds missing columns. */
 export function createViews(database: Database, resources: readonly Resource[]): void {
   const outdated = () => {
     const rows = database.query("select name, sql from sqlite_master where type = 'view'").values();

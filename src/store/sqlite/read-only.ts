@@ -1,4 +1,4 @@
-// Opens a database that this process can read but not write, because the disk is read-only or a permission is missing.
+// Opens a database that this process can read but not write, because the disk is read-only or permissions are missing.
 
 import { constants, Database } from "bun:sqlite";
 import { realpathSync, statSync } from "node:fs";
@@ -12,14 +12,14 @@ import { createReader } from "./reads.ts";
 
 const { SQLITE_OPEN_READONLY, SQLITE_OPEN_URI } = constants;
 
-/** How to open a database for reading, and how to check that its data is valid. */
+/** How to open a database for reading, and to check that its data is valid. */
 interface Access {
   open(): Database;
-  /** Checks the data that was read before. @throws ProblemError `unavailable` if the data must not be used */
+  /** Checks what was read before. @throws ProblemError `unavailable` if it mustn't be used */
   guard(): void;
 }
 
-/** Whether `error`, thrown when a database was opened, means that a file or folder cannot be written. */
+/** Whether opening a database failed because a file or folder can't be written. */
 export function isWriteProtected(error: unknown): boolean {
   const { cause } = error as { cause?: { code?: unknown } };
   return /^(SQLITE_(READONLY|CANTOPEN|PERM)|EROFS$|EACCES$|EPERM$)/.test(String(cause?.code));
@@ -27,7 +27,7 @@ export function isWriteProtected(error: unknown): boolean {
 
 /**
  * Opens the database at `path` for reading only.
- * @throws ProblemError `unavailable` if its newest changes cannot be read, or an error of SQLite
+ * @throws ProblemError `unavailable` if its latest changes can't be read, or an SQLite error
  */
 export function openReadOnly(path: string): Engine {
   const { open, guard } = accessTo(path);
@@ -49,7 +49,7 @@ export function openReadOnly(path: string): Engine {
       deleteExpiredResponses: reject,
       replaceAllData: reject,
       subscribeToCommits: (onCommit) => subscriptions.start(onCommit),
-      // The list is empty, because this process cannot drop the sites.
+      // Empty, because this process can't drop any.
       readSitesToDrop: async () => [],
       close: async () => {
         subscriptions.close();
@@ -62,7 +62,7 @@ export function openReadOnly(path: string): Engine {
   }
 }
 
-/** Decides how to open the database: with its log if SQLite can read the log, otherwise as immutable. */
+/** Opens the database with its log if SQLite can read that, otherwise as immutable. */
 function accessTo(path: string): Access {
   const file = realpathSync(path);
   const address = `file:${encodeURI(file).replaceAll("?", "%3F").replaceAll("#", "%23")}`;
@@ -86,9 +86,9 @@ function canRead(open: () => Database): boolean {
 }
 
 /**
- * Returns the guard for a database that is opened as immutable. SQLite then uses neither the log nor locks, so the data is valid only while the log
- * does not exist and the file does not change (https://sqlite.org/wal.html, "Read-Only Databases").
- * @throws ProblemError `unavailable` if the log exists
+ * The guard for a database opened as immutable. SQLite then uses neither the log nor locks, so the data is only valid while there's no log and the
+ * file doesn't change (https://sqlite.org/wal.html, "Read-Only Databases").
+ * @throws ProblemError `unavailable` if there's a log
  */
 function guardAlone(file: string): () => void {
   if (logSize(file) > 0) {
@@ -103,7 +103,7 @@ function guardAlone(file: string): () => void {
   };
 }
 
-/** Returns a text that changes when a process writes the database, or begins to write its log. */
+/** Changes when a process writes to the database or starts its log. */
 function stateOf(file: string): string {
   const { dev, ino, size, mtimeNs } = statSync(file, { bigint: true });
   return [dev, ino, size, mtimeNs, logSize(file)].join(" ");

@@ -1,7 +1,7 @@
 // The read side of the SQLite engine.
 //
-// Most reads share one connection on this thread, and check after each read that the database files were not removed or replaced. A large site and a dump
-// are read on separate connections: their transaction stays open while other reads and writes continue.
+// Most reads share a connection on this thread, and each is followed by a check that the database files weren't removed or replaced. A large site or
+// a dump is read on a connection of its own, whose transaction stays open while other reads and writes continue.
 
 import type { Database } from "bun:sqlite";
 import { Semaphore } from "../../lib/concurrency.ts";
@@ -35,44 +35,43 @@ interface Reader {
     | "dump"
     | "findInconsistencies"
   >;
-  /** Executes an operation that reads. */
+  /** For operations that read. */
   readonly execute: ExecuteOperation;
 }
 
-/** Rows per chunk. A site with at most this number of rows is read as one chunk, on the shared connection. */
+/** A site with no more rows than this is read as one chunk, on the shared connection. */
 const rowsPerChunk = 256;
 
-/** Maximum sites that are read in several chunks at once. Each needs a connection, and memory that `--memory` counts only after the load. */
+/** Maximum sites read in several chunks at once. Each needs a connection, and memory that `--memory` only counts after the load. */
 const maxConcurrentLoads = 4;
 
-/** The rows of a site that was never written to. */
+/** For a site that was never written to. */
 const noHead: Head = { revision: 0, epoch: "" };
 const noSite = { ...noHead, counts: "{}", last_ids: "{}", floor: 0 };
 
 /**
- * Creates the read side.
  * @param database the shared connection
  * @param open opens another connection to the same database, for a large site or a dump
- * @param requireUnreplaced throws if the files were removed or replaced; called after each read, and at the end of a large site and of a dump
+ * @param requireUnreplaced throws if the files were removed or replaced. Called after each read, and at the end of a large site or dump
  */
 export function createReader(database: Database, open: () => Database, requireUnreplaced: () => void): Reader {
   const sql = statementsOf(database);
   const loadSemaphore = new Semaphore(maxConcurrentLoads);
   const atOnce = database.transaction((work: () => unknown) => work());
 
-  /** Runs `work`. @throws ProblemError `unavailable`, also if the files were removed or replaced */
+  /** @throws ProblemError `unavailable`, including if the files were removed or replaced */
   function read<T>(work: () => T): T {
     const result = withSqliteErrors(work);
     requireUnreplaced();
     return result;
   }
 
-  /** Runs `work` in one transaction, so that everything that it reads is from the same moment. @throws as `read` does */
+  /** Runs `work` in a transaction, so that everything it reads is as of one moment. @throws like `read` */
   function readAtOnce<T>(work: () => T): T {
     return read(() => atOnce(work) as T);
   }
 
-  /** Runs `work` in one transaction, with the state of the site in it. */
+  /** Runs `work` in a transaction, passing it the site's state. */
   function readSite<T>(site: number, requiredHead: Head | undefined, work: (found: SiteReadResult) => T): T {
     return readAtOnce(() => work(toReadResult(sql.site.get(site), requiredHead)));
   }
@@ -84,7 +83,7 @@ export function createReader(database: Database, open: () => Database, requireUn
 
   const calls: Reader["calls"] = {
     readsOnThisThread: true,
-    // One transaction, so that the heads of a site and of the system site are from the same moment.
+    // In one transaction, so that the heads of a site and the system site are as of the same moment.
     readHeads: async (sites) => readAtOnce(() => sites.map((site) => sql.head.get(site) ?? noHead)),
     readRecord: async (site, resource, id, requiredHead) =>
       readSite(site, requiredHead, (found) => ({
@@ -107,7 +106,7 @@ export function createReader(database: Database, open: () => Database, requireUn
       const { rows, ...found } = readSite(site, requiredHead, readStart);
       if (rows.length <= rowsPerChunk) return use({ ...found, rowChunks: [rows] });
       const readAll = () => readChunks(open(), site, use, requiredHead);
-      // The system site does not wait, because all requests need it.
+      // The system site doesn't queue, because every request needs it.
       const result = await (site === systemSite ? readAll() : loadSemaphore.run(readAll));
       requireUnreplaced();
       return result;
@@ -165,7 +164,7 @@ function toReadResult(row: SiteRow | null, requiredHead: Head | undefined): Site
   return { head: { revision, epoch }, counts: JSON.parse(counts) };
 }
 
-/** Reads a site in one transaction on the separate connection `database`, while other connections can write. Closes `database` at the end. */
+/** Reads a site in one transaction on a connection of its own, while others can write. Closes the connection at the end. */
 async function readChunks<T>(
   database: Database,
   site: number,

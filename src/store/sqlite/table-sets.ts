@@ -1,4 +1,4 @@
-// Replaces all stored data while other processes read and write; store/database/table-swap.ts explains how.
+// Replaces all stored data while other processes read and write, as explained in store/database/table-swap.ts.
 
 import type { Database } from "bun:sqlite";
 import type { Amend } from "../../model/amend.ts";
@@ -22,7 +22,7 @@ import { fromSqlite } from "./errors.ts";
 import { version } from "./migrate.ts";
 import { insertStatement, runForEachRow, runInTransaction, runStatements } from "./transaction.ts";
 
-/** Implements `Engine.replaceAllData`, on connections that `open` opens. */
+/** Implements `Engine.replaceAllData`. @param open opens connections */
 export async function fillAndSwapTables(
   open: () => Database,
   rows: AsyncIterable<DumpedRow>,
@@ -31,7 +31,7 @@ export async function fillAndSwapTables(
 ): Promise<ReadonlyMap<number, Head>> {
   const database = open();
   try {
-    // With this setting, a rename of tables does not change the views: they always read the tables in use.
+    // With this setting, renaming tables doesn't change the views, which always read the tables in use.
     database.run("pragma legacy_alter_table = on");
     return await replaceAllData(createTableSetSteps(database, open, amend), rows, save);
   } catch (error) {
@@ -75,7 +75,7 @@ function rename(database: Database, filled: TableSet, replaced: TableSet): void 
   }
 }
 
-/** Creates tables like those in use. SQLite cannot rename an index, so an index of a restored table keeps the name that it gets here. */
+/** SQLite can't rename an index, so a restored table's indexes keep the names they get here. */
 function createTables(database: Database, set: TableSet): void {
   const made = database.query(
     "select type, sql from sqlite_master where tbl_name = ? and sql is not null order by type desc",
@@ -92,8 +92,8 @@ function createTables(database: Database, set: TableSet): void {
 }
 
 /**
- * Drops the tables of a set in chunks, but renames them first. Otherwise a process that still fills them could swap them in after some rows were
- * deleted. And if this process is killed, the remaining tables could be mistaken for complete ones.
+ * Drops the tables of a set in chunks, but renames them first. Otherwise a process that's still filling them could swap them in with rows missing.
+ * And if this process is killed, what's left could be mistaken for complete tables.
  */
 async function dropTables(database: Database, set: TableSet): Promise<void> {
   const dropped: TableSet = { kind: "unused", id: newTableSetId() };
@@ -112,15 +112,15 @@ function headsIn(database: Database, set: TableSet): ReadonlyMap<number, Head> {
   return new Map((rows as [number, number, string][]).map(([id, revision, epoch]) => [id, { revision, epoch }]));
 }
 
-/** Milliseconds between two transactions, in which other processes can get the write lock. They retry about as often. */
+/** Between two transactions, for other processes to get the write lock. They retry about as often. */
 const pauseForOthersMs = 10;
 
-/** Waits, so that other processes can write before the next chunk. */
+/** Lets other processes write before the next chunk. */
 export function pauseForOtherWriters(): Promise<void> {
   return Bun.sleep(pauseForOthersMs);
 }
 
-/** Drops a table if it exists. Deletes its rows in chunks first, because dropping a large table takes as long as reading it. */
+/** Deletes the rows in chunks before dropping the table, because dropping a large table takes as long as reading it. */
 async function dropInChunks(database: Database, table: string): Promise<void> {
   const deleteSome = () => (tableNamesIn(database).includes(table) ? deleteChunk(database, table) : 0);
   while (runInTransaction(database, deleteSome) > 0) await pauseForOtherWriters();

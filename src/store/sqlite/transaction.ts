@@ -1,11 +1,11 @@
-// Begins and ends transactions, executes those of database operations (store/database/transaction.ts), and builds statements from the declaration of
-// the tables. Each parameter has the name of its column, so that a row can be bound as an object.
+// Begins and ends transactions, runs those of database operations (store/database/transaction.ts), and builds statements from the declared tables.
+// Parameters are named after their columns, so that a row can be bound as an object.
 
 import type { Database } from "bun:sqlite";
 import { columnsOf, primaryKeyOf, type TableName, tableNames } from "../database/tables.ts";
 import type { Row, Statement, Transaction } from "../database/transaction.ts";
 
-/** Runs `work` in a transaction with the write lock, so that other writers wait. Rolls back if `work` throws. */
+/** Runs `work` in a transaction with the write lock, so that other writers wait. Rolls back if it throws. */
 export function runInTransaction<T>(database: Database, work: () => T): T {
   database.run("begin immediate");
   try {
@@ -19,9 +19,9 @@ export function runInTransaction<T>(database: Database, work: () => T): T {
 }
 
 /**
- * Executes the statements of a transaction that the caller has begun, from the first to the last without a pause. Returns the result of the generator.
- * @param now the time of the call, in milliseconds since 1970. If the call then had to wait, a lease that it acquires ends earlier than requested. It
- *   never acquires the lease of another process before the end of that lease, because this time is not later than the clock
+ * Runs a transaction's statements from first to last, without a pause, in a transaction begun by the caller.
+ * @param now the time of the call, in milliseconds since 1970. If it had to wait, a lease it acquires ends earlier than requested. It never takes
+ * another process's lease before that ends, because this time is never ahead of the clock
  */
 export function runStatements<R>(database: Database, transaction: Transaction<R>, now = Date.now()): R {
   let step = transaction.next([]);
@@ -29,7 +29,7 @@ export function runStatements<R>(database: Database, transaction: Transaction<R>
   return step.value;
 }
 
-/** Executes one statement, in a transaction that the caller has begun. @param now as for `runStatements` */
+/** @param now as for `runStatements` */
 export function executeStatement(database: Database, statement: Statement, now = Date.now()): readonly Row[] {
   switch (statement.kind) {
     case "query":
@@ -49,24 +49,23 @@ export function executeStatement(database: Database, statement: Statement, now =
   }
 }
 
-/** Executes the statement `text` with each row, which has a value for each column. */
+/** @param rows with a value for each column */
 export function runForEachRow(database: Database, text: string, rows: readonly Row[]): void {
   if (rows.length === 0) return;
   const statement = database.query<never, [Row]>(text);
   for (const row of rows) statement.run(row);
 }
 
-/** Returns a statement that inserts a row. @param into the name of the table; by default, that of `table`, which has the same columns */
+/** @param into the table's name. Default: that of `table`, which has the same columns */
 export function insertStatement(table: TableName, into: string = table): string {
   const columns = columnsOf(table);
   return `insert into ${into} (${columns.join(", ")}) values (${columns.map(parameter).join(", ")})`;
 }
 
-// Each text is made once, because a create executes several of them.
+// Built once per table, because a create uses several of them.
 
 const insertInto = onceForEach(insertStatement);
 
-/** Returns a statement that selects the row with a key. */
 const selectFrom = onceForEach((table) => {
   const conditions = primaryKeyOf(table).map((column) => `${column} = ${parameter(column)}`);
   return `select ${columnsOf(table).join(", ")} from ${table} where ${conditions.join(" and ")}`;
@@ -78,7 +77,7 @@ const upsertAlways = onceForEach((table) => {
   return `${insertStatement(table)} on conflict (${key.join(", ")}) do update set ${replaced.join(", ")}`;
 });
 
-/** Returns a statement that inserts a row, or replaces the row with the same key. @param where the condition for replacing it */
+/** @param where when to replace a row with the same key. Default: always */
 function upsertInto(table: TableName, where?: string): string {
   return where === undefined ? upsertAlways(table) : `${upsertAlways(table)} where ${where}`;
 }

@@ -1,4 +1,4 @@
-// The writer thread. It waits for the disk, so that the thread of the reads does not. It executes one message after the other, each to its end.
+// The writer thread. It waits for the disk so that the reading thread doesn't have to. It handles one message at a time, each to its end.
 
 import { errorMessage } from "../../lib/errors-for-log.ts";
 import type { Intent, Outcome } from "../../model/change.ts";
@@ -17,7 +17,6 @@ import { Writer } from "./writer.ts";
 
 declare const self: Worker;
 
-/** How each call is executed. */
 const calls: {
   readonly [Name in CallName]: (
     target: Writer,
@@ -63,7 +62,6 @@ function execute<Name extends CallName>(target: Writer, { name, args }: WriterCa
   return calls[name](target, ...args);
 }
 
-/** Decodes intents, and returns the encoded outcomes of `work`. */
 function decideEncoded(text: string, work: (intents: readonly Intent[]) => readonly Outcome[]): string {
   const intents = decodeIntents(text);
   return encodeOutcomes(work(intents), intents);

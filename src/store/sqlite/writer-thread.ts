@@ -1,12 +1,12 @@
-// The writer thread as the engine sees it: sends calls to writer-thread-main.ts, and returns their results.
+// The writer thread, as the engine sees it. Sends calls to writer-thread-main.ts and returns their results.
 //
-// The thread executes the calls in the order in which they were sent, and answers in the same order. So each result belongs to the oldest call that
-// waits for a result. The thread executes each call synchronously, so that no other call comes between two statements of a transaction.
+// The thread executes calls in the order they were sent, and answers in that order, so each result belongs to the oldest call that's waiting. Calls
+// are executed synchronously, so no other call can come between two statements of a transaction.
 //
-// A transaction can also take several calls (`Engine.commitAtomically`). They are sent with `uninterrupted`, and all other calls wait until its end.
-// For small operations it is the other way round: several of them are sent as one call, and share one transaction.
+// A transaction can also take several calls (`Engine.commitAtomically`). Those are sent with `uninterrupted`, and all other calls wait until it ends.
+// Small operations work the other way round: several of them are sent as one call and share a transaction.
 //
-// If the thread ends, the outcomes of the calls in flight are unknown: they throw `unavailable`. The next call starts another thread.
+// If the thread ends, the outcomes of calls in flight are unknown, and they throw `unavailable`. The next call starts a new thread.
 
 import { Semaphore } from "../../lib/concurrency.ts";
 import { nextImmediate } from "../../lib/yielding.ts";
@@ -19,13 +19,13 @@ interface PendingCall {
   readonly reject: (error: unknown) => void;
 }
 
-/** The writer thread. The first call starts it. */
+/** Started by the first call. */
 export class WriterThread {
   readonly #start: WriterStart;
   #worker: Worker | undefined;
   readonly #pending: PendingCall[] = [];
   readonly #turns = new Semaphore(1);
-  /** The end of the current `uninterrupted` work; undefined if any call may be sent. */
+  /** Settles when the current `uninterrupted` work ends; undefined if any call may be sent. */
   #uninterrupted: Promise<void> | undefined;
   readonly #executeTogether = (calls: readonly OperationCall[]) => this.call("operations", calls);
   readonly #executeSmall = runInGroups(this.#executeTogether);
@@ -34,19 +34,19 @@ export class WriterThread {
     this.#start = start;
   }
 
-  /** Sends a call, and returns its result. @throws ProblemError `unavailable` if the database cannot be used, or the thread ends before it answers */
+  /** Sends a call and returns its result. @throws ProblemError `unavailable` if the database can't be used, or the thread ends before it answers */
   readonly call: SendCall = (name, ...args) =>
     this.#uninterrupted ? this.#uninterrupted.then(() => this.call(name, ...args)) : this.#send(name, ...args);
 
-  /** Executes an operation, and returns its result. @throws the error of the operation, or as `call` does */
+  /** @throws the operation's error, or like `call` */
   execute(operation: OperationCall): Promise<unknown> {
     return isSmall(operation.name) ? this.#executeSmall(operation) : this.#executeTogether([operation]).then(first);
   }
 
-  /** Runs `work` with a function that sends calls. The thread executes no other calls in between. */
+  /** Runs `work` with a function to send calls. The thread executes no others in between. */
   uninterrupted<T>(work: (call: SendCall) => Promise<T>): Promise<T> {
     return this.#turns.run(async () => {
-      // The calls that waited for the work before go first. Otherwise long transactions could follow on each other.
+      // Let calls that have waited for the previous work go first. Otherwise long transactions could follow each other without a gap.
       await nextImmediate();
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#uninterrupted = promise;
@@ -82,7 +82,7 @@ export class WriterThread {
     const worker = new Worker(new URL("./writer-thread-main.ts", import.meta.url).href);
     worker.onmessage = ({ data }: MessageEvent<WriterResult>) => {
       this.#settle(data);
-      // A thread without calls does not keep the process running.
+      // An idle thread doesn't keep the process running.
       if (this.#pending.length === 0) worker.unref();
     };
     let reason = "";
@@ -100,7 +100,7 @@ export class WriterThread {
     else call?.reject(toThrownError(result.failure));
   }
 
-  /** Rejects the calls in flight after the thread has ended for any reason. The next call starts another thread. */
+  /** The thread has ended, for whatever reason, so reject the calls in flight. The next call starts a new one. */
   #ended(reason: string): void {
     this.#worker = undefined;
     const failure = unavailableError(`the writer thread ended${reason}; the writes in progress may have been stored`);
@@ -113,8 +113,6 @@ function toThrownError({ problem, code, message }: WriterFailure): Error {
   return problem ? new ProblemError(problem, message) : Object.assign(new Error(message), { code });
 }
 
-// Groups of small operations, each group in one transaction.
-
 function isSmall(name: OperationName): boolean {
   return "isSmall" in operations[name];
 }
@@ -123,7 +121,7 @@ function first([result]: readonly unknown[]): unknown {
   return result;
 }
 
-/** Maximum operations in one transaction. It takes a few milliseconds. During this time, other writers wait. */
+/** Per transaction. It takes a few milliseconds, during which other writers wait. */
 const maxGroupOperations = 100;
 
 interface WaitingOperation {
@@ -133,9 +131,9 @@ interface WaitingOperation {
 }
 
 /**
- * Returns a function that executes a small operation. Operations that arrive while a transaction is in flight share the next one, so that they wait
- * for the disk only once. Otherwise a few webhooks of a site would delay the writes of its clients.
- * @param send executes several operations in one transaction, and returns their results
+ * Runs small operations. Those that arrive while a transaction is in flight share the next one, so that they only wait for the disk once. Otherwise a
+ * few webhooks of a site would delay its clients' writes.
+ * @param send runs several operations in one transaction and returns their results
  */
 export function runInGroups(
   send: (calls: readonly OperationCall[]) => Promise<readonly unknown[]>,
@@ -156,7 +154,7 @@ export function runInGroups(
     } catch (error) {
       const isErrorOfAll = group.length === 1 || error instanceof ProblemError;
       if (isErrorOfAll) for (const { reject } of group) reject(error);
-      // One of the operations has caused the error. Execute each in its own transaction, so that only that one fails.
+      // One of the operations caused this. Run each in its own transaction, so that only that one fails.
       else for (const one of group) await sendGroup([one]);
     }
   }

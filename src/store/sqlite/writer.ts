@@ -1,4 +1,4 @@
-// The write side of the SQLite engine, in the writer thread. It has one connection, and one transaction per batch; a transaction of several batches begins
+// The write side of the SQLite engine, in the writer thread. It has one connection and a transaction per batch; transactions of several batches start
 // with `beginBatches`.
 
 import type { Database } from "bun:sqlite";
@@ -20,10 +20,10 @@ import { executeStatement, runInTransaction, runStatements } from "./transaction
 export class Writer {
   readonly #files: readonly KnownFile[];
   readonly #database: Database;
-  /** The present transaction of several batches. */
+  /** The current transaction of several batches. */
   #open: OpenTransaction | undefined;
 
-  /** Opens another connection to the database at `path`. The read side has created its tables, and has `files` open. */
+  /** Opens another connection. The read side has created the tables and has `files` open. */
   constructor({ path, files, busyTimeoutMs }: WriterStart) {
     requireUnreplacedFiles(files);
     this.#files = files;
@@ -35,7 +35,7 @@ export class Writer {
     return this.#transact(() => runStatements(this.#database, batch).outcomes);
   }
 
-  /** Begins a transaction of several batches. Until `endBatches`, only `addBatch` may be called. */
+  /** Starts a transaction of several batches. Until `endBatches`, only call `addBatch`. */
   beginBatches(options: AtomicCommitOptions): void {
     requireUnreplacedFiles(this.#files);
     this.#open = withSqliteErrors(() => new OpenTransaction(this.#database, options));
@@ -54,21 +54,21 @@ export class Writer {
     return result;
   }
 
-  /** Commits the smallest possible write: it stores the same schema version again, in the first page. */
+  /** Commits the smallest possible write: the same schema version again, on the first page. */
   probeWrite(): void {
     this.#transact(() => this.#database.run(`pragma user_version = ${version(this.#database)}`));
   }
 
-  /** Executes operations in order, in one transaction. Returns their results. */
+  /** Runs operations in order, in one transaction. Returns their results. */
   execute(calls: readonly OperationCall[]): readonly unknown[] {
     return this.#transact(() =>
       calls.map(({ name, args, now }) => runStatements(this.#database, transactionOf(name, args), now)),
     );
   }
 
-  /** Deletes at most `most` responses that were stored at `before` (milliseconds since 1970) or earlier. Returns whether more may exist. */
+  /** Deletes up to `most` responses stored at `before` (milliseconds since 1970) or earlier. Returns whether there may be more. */
   deleteExpiredResponses(before: number, most: number): boolean {
-    // A transaction needs the write lock even if it deletes nothing. A query does not need it.
+    // A transaction needs the write lock even if it deletes nothing; a query doesn't.
     const expired = this.#database.query("select 1 from idempotency where at <= ? limit 1");
     if (!withSqliteErrors(() => expired.get(before))) return false;
     const some = "select site_id, key_id, name from idempotency where at <= ? order by at limit ?";
@@ -80,13 +80,13 @@ export class Writer {
     this.#database.close();
   }
 
-  /** Returns the transaction of several batches. It has not begun if the thread was started again while batches were in flight. */
+  /** There's no transaction if the thread was restarted while batches were in flight. */
   #requireOpen(): OpenTransaction {
     if (!this.#open) throw endedEarlyError();
     return this.#open;
   }
 
-  /** Runs `work` in a transaction. Checks the files before it, and after its commit: a write is acknowledged only if they were still in place. */
+  /** Checks the files before and after: a write is only acknowledged if they were still in place after its commit. */
   #transact<T>(work: () => T): T {
     requireUnreplacedFiles(this.#files);
     const result = withSqliteErrors(() => runInTransaction(this.#database, work));
@@ -96,14 +96,14 @@ export class Writer {
 }
 
 /**
- * The memory for pages of the database, in KiB, as SQLite wants it: negative. With the usual size, the changed pages of a long transaction would be
- * written to the log, read and written again while other writers wait.
+ * Memory for database pages in KiB, which SQLite takes as a negative number. With the usual size, the pages changed by a long transaction would be
+ * written to the log, read and written again, while other writers wait.
  */
 const [largeCache, usualCache] = [-32_768, -2000];
 
 /**
- * A transaction of several batches, from its begin to its end. The caller may send all batches and the end before it knows the outcome of any. So after
- * a rejected intent, a failure or a replay, further batches are skipped, and the end rolls back.
+ * A transaction of several batches. The caller may send all of them and the end before it knows any outcomes. So after a rejection, a failure or a
+ * replay, further batches are skipped, and the end rolls back.
  */
 export class OpenTransaction {
   readonly #database: Database;
@@ -111,7 +111,7 @@ export class OpenTransaction {
   readonly #replay: AtomicCommitResult | undefined;
   #failure: { readonly error: unknown } | undefined;
 
-  /** Begins the transaction. Reads whether an earlier one had the same idempotency key. */
+  /** Begins the transaction, and looks for an earlier one with the same idempotency key. */
   constructor(database: Database, options: AtomicCommitOptions) {
     this.#database = database;
     this.#shared = new BatchTransaction(options);
@@ -126,7 +126,7 @@ export class OpenTransaction {
     }
   }
 
-  /** Decides a batch and stores its results. Returns no outcomes if the batch is skipped. */
+  /** Decides a batch and stores its results. Returns no outcomes if it's skipped. */
   add(intents: readonly Intent[]): readonly Outcome[] {
     if (this.#replay || this.#failure || this.#shared.isAborted) return [];
     try {
@@ -138,7 +138,7 @@ export class OpenTransaction {
     }
   }
 
-  /** Commits, or rolls back if nothing is to be stored. @throws the error of a batch that has failed */
+  /** Commits, or rolls back if there's nothing to store. @throws the error of a batch that failed */
   end(shouldCommit: boolean): AtomicCommitResult {
     try {
       return this.#end(shouldCommit);
@@ -161,15 +161,14 @@ export class OpenTransaction {
   }
 
   /**
-   * Throws if the transaction has ended early. A full disk ends a transaction (https://sqlite.org/lang_transaction.html), and so does the end of the
-   * thread. Without a transaction, each statement would be committed alone.
+   * Throws if the transaction has ended early, by a full disk (https://sqlite.org/lang_transaction.html) or because the thread ended. Without a
+   * transaction, each statement would be committed on its own.
    */
   #requireTransaction(): void {
     if (!this.#database.inTransaction) throw endedEarlyError();
   }
 }
 
-/** The error if no transaction can be continued. */
 function endedEarlyError(): Error {
   return unavailableError("the transaction of several batches has ended early; nothing of it is stored");
 }
