@@ -1,4 +1,4 @@
-// Listens to the commits of other processes (commit-notifier.ts) by LISTEN (https://www.postgresql.org/docs/current/sql-listen.html).
+// Hears of other processes' commits (commit-notifier.ts) through LISTEN (https://www.postgresql.org/docs/current/sql-listen.html).
 
 import { sleep, startBackground, withJitter } from "../../lib/background.ts";
 import type { CommitSubscription, OnCommit } from "../../model/engine.ts";
@@ -8,9 +8,9 @@ import { Pool } from "./pool.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
 
-/** The pause before the next attempt to listen after the connection was lost. */
+/** After a lost connection. */
 const pauseAfterLossMs = 500;
-/** The pause before the next attempt if the database does not support LISTEN. */
+/** If the database doesn't support LISTEN. */
 const pauseWithoutListenMs = 60_000;
 
 /** Implements `Engine.subscribeToCommits`. */
@@ -43,9 +43,9 @@ export class CommitListener {
     for (const subscription of this.#subscriptions) subscription.stop();
   }
 
-  /** Starts to listen in the background. Returns a function that stops this. */
+  /** Starts listening in the background. Returns a function to stop. */
   #listen(onCommit: OnCommit): () => void {
-    // LISTEN does not work through a pooler that gives each transaction another connection: any client could get the notifications.
+    // LISTEN doesn't work through a pooler that uses a different connection for each transaction: any client could get the notifications.
     if (!this.#primary.address.prepare) return () => {};
     const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
     const listening = startBackground(
@@ -66,7 +66,7 @@ export class CommitListener {
   }
 }
 
-/** Listens on a separate connection until `stopped` resolves. @throws if the connection is lost */
+/** Listens on a connection of its own until `stopped` resolves. @throws if the connection is lost */
 async function listenUntil(
   stopped: Promise<void>,
   isStopped: () => boolean,
@@ -78,12 +78,12 @@ async function listenUntil(
     await pool.use(async (connection, progress) => {
       connection.onNotify((payload) => onCommit(sitesIn(payload)));
       await connection.script(sql.listen);
-      // Earlier commits may have been missed.
+      // We may have missed earlier commits.
       onCommit(undefined);
       while (!isStopped()) {
         progress.restartTimeLimit();
         await sleep(primary.address.timeoutMs / 2, stopped);
-        // This detects that the host has disappeared without closing the connection.
+        // Notices if the host has disappeared without closing the connection.
         await connection.script(sql.nothing);
       }
     });
@@ -92,7 +92,7 @@ async function listenUntil(
   }
 }
 
-/** Returns the sites that a notification names; undefined for any other text, because other programs can send notifications too. */
+/** Returns the sites in a notification; undefined for any other text, because other programs can send notifications too. */
 function sitesIn(payload: string): readonly number[] | undefined {
   return /^[0-9]{1,15}(, [0-9]{1,15}){0,399}$/.test(payload) ? payload.split(", ").map(Number) : undefined;
 }

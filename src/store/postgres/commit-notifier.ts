@@ -1,7 +1,7 @@
-// Tells the other processes which sites have changed, by NOTIFY (https://www.postgresql.org/docs/current/sql-notify.html).
+// Tells other processes which sites have changed, through NOTIFY (https://www.postgresql.org/docs/current/sql-notify.html).
 //
-// A notification is sent after the commit of the change, not in its transaction, because PostgreSQL commits transactions with notifications one at a
-// time, in the whole database. So a notification can be lost. Subscribers must also check for changes from time to time (`mayMissCommits`).
+// A notification is sent after the change is committed, not in its transaction, because PostgreSQL commits transactions with notifications one at a
+// time across the whole database. So notifications can be lost, and subscribers must also check for changes from time to time (`mayMissCommits`).
 
 import { sleep } from "../../lib/background.ts";
 import type { OnCommit } from "../../model/engine.ts";
@@ -10,37 +10,36 @@ import type { Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
 import { commitWithoutWait } from "./transaction.ts";
 
-/** Minimum milliseconds between two notifications. */
+/** Minimum time between two notifications. */
 const intervalMs = 10;
-/** The pause after a notification has failed. */
 const pauseAfterFailureMs = 1000;
-/** The pause if the database does not support notifications. */
+/** If the database doesn't support notifications. */
 const pauseWithoutNotifyMs = 60_000;
-/** Maximum sites that one notification names. PostgreSQL allows less than 8000 bytes. */
+/** Per notification. PostgreSQL allows less than 8000 bytes. */
 const maxSites = 400;
-/** Maximum milliseconds that `close` waits for the last notification. The checks of subscribers find the change after about the same time. */
+/** How long `close` waits for the last notification. It takes subscribers about as long to find the change by checking. */
 const closeTimeoutMs = 250;
 
 export class CommitNotifier {
   readonly #pool: Pool;
   readonly #subscribers = new Set<OnCommit>();
-  /** The sites that have changed since the last notification; undefined if any site may have changed. */
+  /** Sites changed since the last notification; undefined if it could be any. */
   #changed: Set<number> | undefined = new Set();
   #sending: Promise<void> | undefined;
   readonly #closed = Promise.withResolvers<void>();
 
-  /** @param pool a pool of one connection, which nothing else uses */
+  /** @param pool a pool of one connection, for this alone */
   constructor(pool: Pool) {
     this.#pool = pool;
   }
 
-  /** Calls `onCommit` after each commit of this process, without a message through the database. Returns a function that unsubscribes. */
+  /** Calls `onCommit` after each commit of this process, without a message through the database. Returns a function to unsubscribe. */
   subscribe(onCommit: OnCommit): () => void {
     this.#subscribers.add(onCommit);
     return () => void this.#subscribers.delete(onCommit);
   }
 
-  /** Call this after each commit. @param sites the sites that the commit has changed; undefined if it may have changed any site */
+  /** Call this after each commit. @param sites those it changed; undefined if it could be any */
   queueSites(sites: readonly number[] | undefined): void {
     for (const onCommit of this.#subscribers) onCommit(sites);
     if (!sites) this.#changed = undefined;
@@ -49,14 +48,14 @@ export class CommitNotifier {
     this.#sending ??= this.#sendAll();
   }
 
-  /** Waits for `work`, and then notifies that any site may have changed. */
+  /** Waits for `work`, then notifies that any site may have changed. */
   async notifyAfter<T>(work: Promise<T>): Promise<T> {
     const result = await work;
     this.queueSites(undefined);
     return result;
   }
 
-  /** Waits a short time until the last notification is sent, and closes the connection. */
+  /** Gives the last notification a moment to be sent, then closes the connection. */
   async close(): Promise<void> {
     this.#closed.resolve();
     if (this.#sending) await sleep(closeTimeoutMs, this.#sending);
@@ -72,10 +71,10 @@ export class CommitNotifier {
     this.#sending = undefined;
   }
 
-  /** Sends a notification. Returns the milliseconds to pause. If sending fails, subscribers find the changes when they check the next time. */
+  /** Returns how long to pause, in milliseconds. If sending fails, subscribers find the changes when they next check. */
   async #send(sites: readonly number[]): Promise<number> {
     try {
-      // Its commit waits for neither the disk nor a standby.
+      // Doesn't wait for the disk or a standby.
       await this.#pool.use((connection) => commitWithoutWait(connection, `begin; ${sql.notify(sites)}`));
       return intervalMs;
     } catch (error) {

@@ -1,12 +1,13 @@
-// Commits batches. `commitIntents` has one transaction per batch, usually in two round trips. The first locks the sites, and reads the rows that the batch
-// may change. Then `decideAndStore` decides the outcomes. The second stores the results and commits. commit-atomically.ts has one transaction for several batches.
+// Commits batches. `commitIntents` uses a transaction per batch, usually in two round trips: the first locks the sites and reads the rows that the
+// batch may change, then `decideAndStore` decides the outcomes, and the second stores the results and commits. For several batches in one
+// transaction, see commit-atomically.ts.
 //
-// More round trips are necessary in these cases:
-// (1) Two for sites that were never written to: they insert the rows of the sites, and lock them. If another process writes to one of the sites in
-//     between, a third reads all rows again.
-// (2) One for a site that has changed since the writer of an upsert looked up its record: it reads the changes. If another record has the value now, one
-//     more reads its row.
-// (3) One for a statement with parameters that the connection executes for the first time, or must not prepare (`prepare=no`).
+// Some cases take more round trips:
+// (1) Two for sites that were never written to, to insert their rows and lock them. If another process writes to one of them in between, a third
+// reads all rows again.
+// (2) One to read the changes of a site since the writer of an upsert looked up its record. If a different record now has the value, another one to
+// read its row.
+// (3) One for a statement with parameters that's new to the connection, or that it mustn't prepare (`prepare=no`).
 
 import type { Intent, Outcome } from "../../model/change.ts";
 import { systemSite } from "../../model/system-site.ts";
@@ -21,7 +22,7 @@ import type { CallProgress, Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
 import { awaitAll, commitTransaction, repeatOnCollision, sendStatements } from "./transaction.ts";
 
-/** Implements `Engine.commit`. @param timeoutMs the time limit of the pool, in milliseconds */
+/** Implements `Engine.commit`. @param timeoutMs the pool's time limit, in milliseconds */
 export async function commitIntents(
   pool: Pool,
   timeoutMs: number,
@@ -50,10 +51,10 @@ async function transact(
   const transaction = new BatchTransaction();
   const { state } = await lockAndRead(connection, keysOfBatch(intents), transaction, `${sql.beginByKeys(timeoutMs)}; `);
   const { result, last, sent } = await sendStatements(connection, decideAndStore(intents, state, { atomic }));
-  // A commit also waits for the standby to have all earlier commits. So commit even if nothing changes, because the outcomes `unchanged` and `replayed`
-  // confirm an earlier write. This write may exist only on this host: with synchronous replication, a commit waits for the standby, but an
-  // administrator of PostgreSQL can cancel the wait, or end the session. The write is then visible. Even a transaction without changes has
-  // something to commit, because the lock of the site is in the WAL too.
+  // The outcomes `unchanged` and `replayed` confirm an earlier write, which may exist on this host only: with synchronous replication, a commit waits
+  // for the standby, but a PostgreSQL administrator can cancel the wait or end the session, and the write is visible then. So commit even if nothing
+  // changes, because a commit also waits for the standby to have all earlier ones. There's always something to commit, because the site's lock is in
+  // the WAL too.
   const { outcomes } = result;
   const isRejected = outcomes.every(({ kind }) => kind === "rejected") || (atomic && isBatchAborted(outcomes, intents));
   if (isRejected) {
@@ -65,9 +66,9 @@ async function transact(
 }
 
 /**
- * Locks the sites of the first batch of a transaction, and reads the rows that the batch may change. Also reads the stored response for the idempotency
- * key of the transaction (`answer`).
- * @param begin statements that begin the transaction, if it has not begun
+ * Locks the sites of a transaction's first batch, and reads the rows that the batch may change, as well as the stored response for the transaction's
+ * idempotency key (`answer`).
+ * @param begin statements that begin the transaction, if that hasn't happened
  */
 export async function lockAndRead(
   connection: PostgresConnection,
@@ -77,7 +78,7 @@ export async function lockAndRead(
 ): Promise<{ readonly state: BatchState; readonly answer: StoredResponse | undefined }> {
   const keys = withOwnResponse(batchKeys, transaction);
   const readAuthorization = keys.authorization.length === 0 ? "" : `; ${sql.systemRevisions(keys.authorization)}`;
-  // Sent together and executed in this order, so that the rows are read after the sites are locked.
+  // Sent together and executed in this order, so the rows are read after the sites are locked.
   const [locked, rows, responses] = await awaitAll<[ResultRow[][], ResultRow[], ResultRow[]]>([
     connection.script(`${begin}${sql.lockSites(keys.sites)}; ${sql.heads([systemSite])}${readAuthorization}`),
     keys.records.length === 0 ? none : connection.query(sql.rowsByKeys("records"), keys.records),
@@ -86,7 +87,7 @@ export async function lockAndRead(
   const sites = new Map(toStates(locked[0] ?? []));
   const missing = keys.sites.filter((site) => !sites.has(site));
   const added = await insertSites(connection, missing);
-  // Another process has created one of these sites and written to it, so the rows are outdated. Read them again: now all sites are locked.
+  // Another process has created one of these sites and written to it, so our rows are outdated. Read them again, now that all sites are locked.
   if (added.some(([, { revision }]) => revision > 0)) return lockAndRead(connection, batchKeys, transaction);
   for (const [site, state] of added) sites.set(site, state);
   const batchRows = new BatchRows();
@@ -104,7 +105,7 @@ export async function lockAndRead(
   return { state, answer: own && stored.get(responseKey(own.site_id, own.key_id, own.name)) };
 }
 
-/** Adds the site and the response of the transaction's own idempotency key. */
+/** Adds the site and response for the transaction's own idempotency key. */
 function withOwnResponse(keys: BatchKeys, { responseKey: own }: BatchTransaction): BatchKeys {
   if (!own) return keys;
   const sites = [...new Set([...keys.sites, own.site_id])].sort((a, b) => a - b);
@@ -122,7 +123,7 @@ function toResponses(rows: readonly ResultRow[]): Map<string, StoredResponse> {
 
 const none: Promise<ResultRow[]> = Promise.resolve([]);
 
-/** Inserts the rows of sites that are written to for the first time, and locks them. Returns the states of these sites by ID. */
+/** Inserts and locks the rows of sites that are written to for the first time. Returns their states by ID. */
 async function insertSites(connection: PostgresConnection, missing: readonly number[]): Promise<[number, SiteState][]> {
   if (missing.length === 0) return [];
   const rows = missing.map((id) => toSiteRow(id, newSiteState()));
@@ -131,7 +132,6 @@ async function insertSites(connection: PostgresConnection, missing: readonly num
   return toStates(locked);
 }
 
-/** Converts rows of `sites` to states, with the ID of each. */
 function toStates(rows: readonly ResultRow[]): [number, SiteState][] {
   return rows.map((row) => [row.id, toSiteState(row as TableRow<"sites">)]);
 }

@@ -1,4 +1,4 @@
-// The connections of one pool: which caller gets a connection, and how many connections each host may have.
+// The connections of one pool: which caller gets one, and how many each host may have.
 
 import { unavailableError } from "../../model/errors.ts";
 import { type Host, nameOf } from "./address.ts";
@@ -6,31 +6,28 @@ import type { PostgresConnection } from "./connection.ts";
 import type { Primary } from "./primary.ts";
 
 export interface PoolUsage {
-  /** Number of connections that callers use, including connections that are being opened for a caller. */
+  /** Connections in use, including those being opened for a caller. */
   readonly inUse: number;
-  /** Number of callers that wait for a connection. */
+  /** Callers waiting for a connection. */
   readonly waiting: number;
 }
 
 interface Waiting {
   readonly resolve: (connection: PostgresConnection | Promise<PostgresConnection>) => void;
-  /** Whether the caller no longer waits. */
+  /** Whether the caller has stopped waiting. */
   readonly hasEnded: () => boolean;
 }
 
-/** Maximum age of a connection in milliseconds, so that new connections spread the load to hosts that were added or have recovered. */
+/** Maximum age of a connection, so that new ones spread the load to hosts that were added or have recovered. */
 const maxAgeMs = 30 * 60 * 1000;
 
-/**
- * The connections of a pool, at most `size` to each host. Each caller gets one connection, in the order of the calls. A connection is opened when a
- * caller needs it.
- */
+/** A pool's connections, at most `size` per host. Callers get them in the order of their calls. Connections are opened on demand. */
 export class ConnectionQueue {
   readonly #primary: Primary;
   readonly #size: number;
   readonly #idle: PostgresConnection[] = [];
   #waiting: Waiting[] = [];
-  /** Number of abandoned commits by host: their callers timed out, but they still run in the database. */
+  /** Abandoned commits by host: their callers timed out, but they're still running in the database. */
   readonly #abandoned = new Map<string, number>();
   #acquired = 0;
   #isClosed = false;
@@ -49,8 +46,8 @@ export class ConnectionQueue {
   }
 
   /**
-   * Waits for a connection. The caller must release it; if connecting fails, it must call `release(undefined)`.
-   * @param hasEnded whether the caller no longer waits; then no connection is opened for it
+   * Waits for a connection, which the caller must release. If connecting fails, it must call `release(undefined)`.
+   * @param hasEnded whether the caller has stopped waiting, so that we don't connect for it
    */
   acquire(hasEnded: () => boolean): Promise<PostgresConnection> {
     const { promise, resolve } = Promise.withResolvers<PostgresConnection>();
@@ -59,15 +56,15 @@ export class ConnectionQueue {
     return promise;
   }
 
-  /** Releases a connection. @param connection undefined if the connection was closed, or never opened */
+  /** @param connection undefined if it was closed, or never opened */
   release(connection: PostgresConnection | undefined): void {
     this.#acquired--;
     this.#add(connection);
   }
 
   /**
-   * Counts a commit that may still run on the connection, until the database has closed the connection. So at each host, connections in use and
-   * abandoned commits are never more than `size` together. The caller must also call `release(undefined)`.
+   * Counts a commit that may still be running until the database has closed its connection, so that connections in use and abandoned commits never
+   * add up to more than `size` per host. The caller must also call `release(undefined)`.
    */
   abandon({ host, ended }: PostgresConnection): void {
     this.#abandoned.set(host, (this.#abandoned.get(host) ?? 0) + 1);
@@ -78,9 +75,9 @@ export class ConnectionQueue {
   }
 
   /**
-   * Checks that another commit may start. Abandoned commits must leave one connection for other work, if the pool has several. If the current primary
-   * has too many of them, the commit may start only if another host has become the primary.
-   * @throws ProblemError `unavailable` if the commit may not start
+   * Checks that another commit may start. Abandoned commits must leave a connection for other work, if the pool has several. If there are too many on
+   * the current primary, the commit may only start if another host has become the primary.
+   * @throws ProblemError `unavailable` if it may not start
    */
   async requireCommitAllowed(): Promise<void> {
     const limit = Math.max(1, this.#size - 1);
@@ -95,7 +92,7 @@ export class ConnectionQueue {
     }
   }
 
-  /** Closes the idle connections. The other connections are closed when they are released. */
+  /** Closes idle connections. The others are closed when they're released. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all(this.#idle.splice(0).map((connection) => connection.close()));
@@ -117,7 +114,7 @@ export class ConnectionQueue {
     }
   }
 
-  /** Returns an idle connection, or opens one. Returns undefined if the pool has reached its limit at all hosts. */
+  /** Returns an idle connection or opens one; undefined if the pool is at its limit on all hosts. */
   #next(): PostgresConnection | Promise<PostgresConnection> | undefined {
     for (let connection = this.#idle.pop(); connection; connection = this.#idle.pop()) {
       if (this.#isUsable(connection)) return connection;

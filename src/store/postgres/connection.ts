@@ -1,4 +1,4 @@
-// One connection to a database server, which never reconnects. Also the time limit of a call.
+// A connection to a database server, which never reconnects, and the time limit of a call.
 
 import postgres from "postgres";
 import { unavailableError } from "../../model/errors.ts";
@@ -9,10 +9,10 @@ import { codeOf, unresponsiveError } from "./errors.ts";
 // biome-ignore lint/suspicious/noExplicitAny: whatever the statement selects
 export type ResultRow = Record<string, any>;
 
-/** Maximum milliseconds until a host accepts a connection. A command may allow more time for a call, but waiting longer for a host does not help. */
+/** How long to wait for a host to accept a connection. A command may allow more time per call, but waiting longer for a host doesn't help. */
 const maxConnectMs = 10_000;
 
-/** postgres.js writes a message of this size at once. It collects shorter ones until the next tick (`setImmediate`). */
+/** postgres.js sends a message of this size right away. It collects shorter ones until the next tick (`setImmediate`). */
 const sentAtOnceBytes = 1024;
 
 interface ConnectionOptions {
@@ -23,8 +23,8 @@ interface ConnectionOptions {
 }
 
 /**
- * Connects to a host. The host must be a primary, unless `mayBeStandby`.
- * @throws ProblemError `unavailable` if the host is not a primary or does not respond in time; for other failures, the error of postgres.js
+ * Connects to a host, which must be a primary unless `mayBeStandby`.
+ * @throws ProblemError `unavailable` if the host isn't a primary or doesn't respond in time; for other failures, the error of postgres.js
  */
 export async function connect(
   host: Host,
@@ -37,15 +37,15 @@ export async function connect(
 }
 
 /**
- * One connection to the database, used by one caller at a time. A lost connection is never opened again, because a transaction must not continue in
- * another session. That could happen with the pool of postgres.js, which reconnects automatically.
+ * A connection to the database, used by one caller at a time. Once lost, it's never opened again, because a transaction mustn't continue in another
+ * session. With the pool of postgres.js, which reconnects automatically, that could happen.
  */
 export class PostgresConnection {
-  /** The host's name and port. */
+  /** Name and port. */
   readonly host: string;
-  /** When connecting began, in milliseconds as of `performance.now()`. */
+  /** When we started connecting, by `performance.now()`. */
   readonly openedAt = performance.now();
-  /** Resolves when the database has closed the connection too. Then the database does not execute anything any more that was sent over it. */
+  /** Resolves when the database has closed the connection too, so nothing sent over it is still being executed. */
   readonly ended: Promise<void>;
   readonly #prepare: boolean;
   readonly #driver: postgres.Sql;
@@ -53,14 +53,14 @@ export class PostgresConnection {
   #timeline = 0;
   #isPooled = false;
   #isOpen = true;
-  /** Whether the connection was closed because another host has replaced its host as the primary. */
+  /** Whether it was closed because another host took over as the primary. */
   #isReplaced = false;
   #warning: string | undefined;
   #onLost: ((error: Error) => void) | undefined;
   #onNotify: ((payload: string) => void) | undefined;
   readonly #onUse: (() => void) | undefined;
 
-  /** Does not connect yet: nothing is sent before `connect`. */
+  /** Nothing is sent before `connect`. */
   constructor(host: Host, address: DatabaseAddress, { mayBeStandby = false, onUse }: ConnectionOptions = {}) {
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     this.host = nameOf(host);
@@ -70,7 +70,7 @@ export class PostgresConnection {
     this.#driver = postgres({
       ...driverOptions(host, address),
       ...(mayBeStandby ? {} : { target_session_attrs: "primary" as const }),
-      // In the types of postgres.js, only its `listen` has this option. But `listen` opens another connection, and reconnects automatically.
+      // postgres.js only declares this option for its `listen`, which opens another connection and reconnects automatically.
       ...{ onnotify: (_channel: string, payload: string) => this.#onNotify?.(payload) },
       onnotice: ({ severity, message }) => {
         if (severity === "WARNING") this.#warning = message;
@@ -83,7 +83,7 @@ export class PostgresConnection {
     });
   }
 
-  /** Connects. @throws as `connect` does */
+  /** @throws like `connect` */
   async connect(timeoutMs: number): Promise<void> {
     let isLate = false;
     // The time limit of postgres.js ends with the handshake, but the host may hang right after it.
@@ -92,7 +92,7 @@ export class PostgresConnection {
       void this.close();
     }, timeoutMs);
     try {
-      // postgres.js reserves only a connection that has been used.
+      // postgres.js only reserves a connection that has been used.
       ({ timeline: this.#timeline, isPooled: this.#isPooled } = await readHost(this.#driver));
       this.#session = await this.#driver.reserve();
     } catch (error) {
@@ -110,23 +110,23 @@ export class PostgresConnection {
     return this.#isOpen;
   }
 
-  /** Whether a caller uses the connection. */
+  /** Whether a caller is using the connection. */
   get isUsed(): boolean {
     return this.#onLost !== undefined && this.#isOpen;
   }
 
-  /** The timeline that was last read of the host, from 1 (timelines.ts); 0 for a standby, and for a database that does not report timelines. */
+  /** The host's timeline when last read, from 1 (timelines.ts); 0 for a standby, or a database that doesn't report timelines. */
   get timeline(): number {
     return this.#timeline;
   }
 
-  /** Reads the timeline again, because a standby has another one after it is promoted. */
+  /** Reads the timeline again, because a standby gets a new one when promoted. */
   async readTimeline(): Promise<number> {
     ({ timeline: this.#timeline } = await readHost(this.#openSession()));
     return this.#timeline;
   }
 
-  /** Whether a pooler is in between: it gives its clients other keys for cancelling than those of the sessions that they get. */
+  /** Whether there's a pooler in between. It gives clients keys for cancelling that aren't those of the sessions they get. */
   get isPooled(): boolean {
     return this.#isPooled;
   }
@@ -136,25 +136,25 @@ export class PostgresConnection {
     return rowSets(await this.#openSession().unsafe(text).simple());
   }
 
-  /** Sends statements as `script` does, but at once, and not after all other events of this tick. */
+  /** Like `script`, but sends right away instead of after this tick's other events. */
   scriptAtOnce(text: string): Promise<ResultRow[][]> {
     return this.script(text.padEnd(sentAtOnceBytes));
   }
 
-  /** Sends one statement with `parameters` for its `$1`, `$2` and so on. A list of objects is sent as JSON, for `$1::json`. */
+  /** Sends a statement with `parameters` for its `$1`, `$2` and so on. A list of objects is sent as JSON, for `$1::json`. */
   async query(text: string, ...parameters: (string | number | readonly object[])[]): Promise<ResultRow[]> {
-    // The type of the driver does not allow a list of objects. But the database asks for JSON, and the driver then sends JSON.
+    // The driver's type doesn't allow a list of objects, but it sends JSON when the database asks for it.
     return this.#openSession().unsafe(text, parameters as unknown as string[], { prepare: this.#prepare });
   }
 
-  /** Prepares and executes a statement. Returns the name that the driver has given it. */
+  /** Prepares and executes a statement. Returns the name given to it by the driver. */
   async prepare(text: string, ...parameters: number[]): Promise<string> {
     return (await this.#openSession().unsafe(text, parameters, { prepare: true })).statement.name;
   }
 
-  /** Reads the rows of one statement, at most `size` at a time. Call this only in a transaction. */
+  /** Reads a statement's rows, up to `size` at a time. Only use this in a transaction. */
   async *pages(text: string, size: number): AsyncGenerator<ResultRow[]> {
-    // Do not use the cursor of postgres.js: its `next()` does not return a promise at the end, and it takes a lost connection for the end.
+    // Don't use the cursor of postgres.js: its `next()` doesn't return a promise at the end, and it takes a lost connection for the end.
     await this.script(`declare pages no scroll cursor for ${text}`);
     for (let isLast = false; !isLast; ) {
       const [page = []] = await this.script(`fetch ${size} from pages`);
@@ -164,26 +164,26 @@ export class PostgresConnection {
     await this.script("close pages");
   }
 
-  /** Returns the last warning of the database since the last call of this method, if any. */
+  /** Returns the database's last warning since the last call, if any. */
   takeWarning(): string | undefined {
     const warning = this.#warning;
     this.#warning = undefined;
     return warning;
   }
 
-  /** Sets or removes the function that is called when the connection is lost. If it is lost already, calls `listener` at once. */
+  /** Sets or removes the function to call when the connection is lost. If it already is, calls `listener` right away. */
   onLost(listener: ((error: Error) => void) | undefined): void {
     this.#onLost = listener;
     if (listener) this.#onUse?.();
     if (!this.#isOpen) listener?.(this.#lostError());
   }
 
-  /** Sets or removes the function that is called with each notification that the session listens to. */
+  /** Sets or removes the function to call with each notification that the session listens to. */
   onNotify(listener: ((payload: string) => void) | undefined): void {
     this.#onNotify = listener;
   }
 
-  /** Closes the connection at once, even if a caller uses it, because another host has replaced its host as the primary. */
+  /** Closes the connection even if it's in use, because another host took over as the primary. */
   leave(): void {
     this.#isReplaced = true;
     const listener = this.#onLost;
@@ -191,7 +191,7 @@ export class PostgresConnection {
     listener?.(this.#lostError());
   }
 
-  /** Closes the connection. Resolves at once, even if the database hangs. */
+  /** Closes the connection. Resolves right away, even if the database hangs. */
   close(): Promise<void> {
     this.#isOpen = false;
     return this.#driver.end({ timeout: 0 });
@@ -214,13 +214,13 @@ function driverOptions(host: Host, { database, user, password, tls, prepare, opt
     ...(database === undefined ? {} : { database }),
     ...(user === undefined ? {} : { user }),
     ...(password === undefined ? {} : { password }),
-    // As in libpq, a Unix socket has no TLS.
+    // As in libpq, Unix sockets don't use TLS.
     ssl: isSocket(host.host) ? false : tls,
     max: 1,
     prepare,
     fetch_types: false,
     connect_timeout: Math.min(timeoutMs, maxConnectMs) / 1000,
-    // This closes only a connection that was never reserved: for postgres.js, a reserved connection is not idle.
+    // Only affects connections that were never reserved, because postgres.js doesn't consider reserved ones idle.
     idle_timeout: 60,
     max_lifetime: null,
     types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
@@ -228,15 +228,17 @@ function driverOptions(host: Host, { database, user, password, tls, prepare, opt
   };
 }
 
-/** Returns the rows of each statement that returns rows. postgres.js returns one result for one statement, but a list of all results for several. */
+/**
+ * Returns the rows of each statement that returns rows. For a single statement, postgres.js returns one result; for several, a list of all results.
+ */
 function rowSets(results: ResultRow): ResultRow[][] {
   const all = ("command" in results ? [results] : results) as (ResultRow[] & { columns?: unknown })[];
   return all.filter((result) => Boolean(result.columns)).map((result) => [...result]);
 }
 
 /**
- * Reads the timeline that the host writes to: the first 8 digits of the name of a WAL file, in hexadecimal. It is 0 for a standby, and for a
- * database without WAL files, which lacks these functions. Also reads whether a pooler is in between. This is the first statement on a connection.
+ * Reads the timeline that the host writes to: the first 8 hexadecimal digits of a WAL file's name. It's 0 for a standby, and for a database without
+ * WAL files, which doesn't have these functions. Also finds out whether there's a pooler in between. This is the first statement on a connection.
  */
 async function readHost(driver: Pick<postgres.Sql, "unsafe">): Promise<{ timeline: number; isPooled: boolean }> {
   try {
@@ -246,24 +248,24 @@ async function readHost(driver: Pick<postgres.Sql, "unsafe">): Promise<{ timelin
     const timeline = Number.parseInt(String(rows[0]?.name).slice(0, 8), 16) || 0;
     return { timeline, isPooled: rows[0]?.pid !== rows.state.pid };
   } catch (error) {
-    // Any other severity means that the host does not accept the connection.
+    // Any other severity means that the host refused the connection.
     if ((error as { severity?: string }).severity === "ERROR") return { timeline: 0, isPooled: true };
     throw error;
   }
 }
 
 interface TimeLimit {
-  /** Never resolves. Rejects when the time is over, or with the error given to `fail`. */
+  /** Never resolves. Rejects when the time is up, or with the error passed to `fail`. */
   readonly passed: Promise<never>;
   readonly fail: (error: Error) => void;
-  /** Starts the time again from 0. */
+  /** Starts over. */
   readonly restart: () => void;
   readonly stop: () => void;
 }
 
 /**
- * Starts a time limit for calls of the database. When the time is over, `passed` rejects with ProblemError `unavailable`.
- * @param firstMs milliseconds until the first restart, if part of the time is over already
+ * Limits the time of database calls. When it's up, `passed` rejects with ProblemError `unavailable`.
+ * @param firstMs milliseconds until the first restart, if part of the time has already passed
  */
 export function createTimeLimit(milliseconds: number, firstMs = milliseconds): TimeLimit {
   const { promise: passed, reject: fail } = Promise.withResolvers<never>();

@@ -4,10 +4,10 @@ import { openConnection, step } from "./long-connections.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
 
-/** Rows that one step of a dump reads. */
+/** Rows read by each step of a dump. */
 const pageSize = 1000;
 
-/** Reads the rows of a dump (`tablesWith`) as of one moment, on a separate connection. */
+/** Reads the rows of a dump (`tablesWith`) as of one moment, on a connection of its own. */
 export async function* dumpRows(
   primary: Primary,
   { nameOf = (table) => table, present, site }: DumpOptions = {},

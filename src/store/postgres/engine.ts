@@ -1,4 +1,4 @@
-// The engine for many processes on many machines: its pools of connections, and its calls.
+// The engine for many processes on many machines: its connection pools and its calls.
 
 import type { Engine } from "../../model/engine.ts";
 import type { Head } from "../../model/head.ts";
@@ -28,9 +28,9 @@ import { changeLoosely, createOperationExecutor } from "./transaction.ts";
 /**
  * Opens a PostgreSQL database, and creates or upgrades its tables.
  * @param url as for `parseAddress`
- * @param minTimeoutMs minimum time limit of one call in milliseconds; the address may allow more
- * @throws ProblemError `bad-request` if the address is invalid, `unavailable` if no primary responds, a pooler needs other settings,
- *   or a newer program made the tables
+ * @param minTimeoutMs minimum time limit per call in milliseconds; the address may allow more
+ * @throws ProblemError `bad-request` if the address is invalid; `unavailable` if no primary responds, a pooler needs other settings, or a newer
+ * version of the program created the tables
  */
 export async function openPostgres(url: string, resources: readonly Resource[], minTimeoutMs = 0): Promise<Engine> {
   const given = parseAddress(url);
@@ -70,27 +70,27 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
   };
 }
 
-/** Maximum sites that are loaded at once: `--memory` counts the memory of a site only after its load. */
+/** Maximum sites loaded at once, because `--memory` only counts a site's memory after its load. */
 const maxConcurrentLoads = 4;
 
-/** Creates the pools. The pools in `sharedPools` share the `pool_size` of the address; `probePool` has one more connection. */
+/** The pools in `sharedPools` share the address's `pool_size`; `probePool` has one more connection. */
 function createPools(primary: Primary) {
   const { poolSize } = primary.address;
-  // Every request reads heads, so this has a separate connection, which no long work can delay.
+  // Every request reads heads, so they get a connection that no long-running work can hold up.
   const headsPool = new Pool(primary, 1);
-  // Many clients may read pages of uncached sites. Without separate connections for these reads, all writes would wait for them.
+  // Many clients may be reading pages of uncached sites. Without connections of their own, they'd make all writes wait.
   const pageConnections = Math.floor((poolSize - 1) / 3);
   const connections = poolSize - 1 - pageConnections;
   const pool = new Pool(primary, connections);
   const pagePool = pageConnections > 0 ? new Pool(primary, pageConnections) : pool;
-  // Commits of `probeWrite` may wait for a standby that is down, and must not use the connections that reads and writes need.
+  // `probeWrite` may wait for a standby that's down, and mustn't use connections that reads and writes need.
   const probePool = new Pool(primary, 1);
-  // A load uses its connection for seconds. Two connections are left for look-ups and writes, if the pool has at least three.
+  // A load uses its connection for seconds. That leaves two for look-ups and writes, if the pool has at least three.
   const maxLoads = Math.max(1, Math.min(maxConcurrentLoads, connections - 2));
   return { headsPool, pool, pagePool, maxLoads, probePool, sharedPools: [...new Set([headsPool, pool, pagePool])] };
 }
 
-/** Opens one connection of each pool. */
+/** Opens one connection per pool. */
 async function openOneEach(pools: readonly Pool[]): Promise<void> {
   await Promise.all(pools.map((pool) => pool.use(async () => {})));
 }
@@ -100,7 +100,7 @@ function sumOf(usages: readonly PoolUsage[]): PoolUsage {
   return { inUse: sum(({ inUse }) => inUse), waiting: sum(({ waiting }) => waiting) };
 }
 
-/** Creates the commits of requests and commands. After each, other processes are notified. */
+/** Commits, then notifies other processes. */
 function createCommits(
   pool: Pool,
   timeoutMs: number,

@@ -1,38 +1,38 @@
-// Converts errors of PostgreSQL, and of the connection to it, to ProblemErrors.
+// Turns errors from PostgreSQL and the connection to it into ProblemErrors.
 
 import { errorMessage } from "../../lib/errors-for-log.ts";
 import { ProblemError, unavailableError } from "../../model/errors.ts";
 
-/** Returns the SQLSTATE of a database error, or the code that the kernel or postgres.js gives a broken connection; empty for any other error. */
+/** Returns a database error's SQLSTATE, or the kernel's or postgres.js's code for a broken connection; empty for anything else. */
 export function codeOf(error: unknown): string {
   const { code } = error as { code?: unknown };
   return typeof code === "string" ? code : "";
 }
 
-/** Whether the database itself returned the error. Then the database is running, and it has rolled back the transaction. */
+/** Whether the database itself returned the error. If so, it's running and has rolled back the transaction. */
 export function isDatabaseError(error: unknown): boolean {
   const code = codeOf((error instanceof ProblemError && error.cause) || error);
   return /^[0-9A-Z]{5}$/.test(code) && !/^(57P|08|E)/.test(code);
 }
 
-/** Whether the database ended a statement that waited for a lock, or took too long. */
+/** Whether the database ended a statement because it waited too long for a lock or took too long. */
 export function isTimeout(error: unknown): boolean {
   return ["55P03", "57014"].includes(codeOf((error instanceof ProblemError && error.cause) || error));
 }
 
-/** Whether the transaction conflicted with other transactions. It may succeed if it is repeated. */
+/** Whether the transaction conflicted with others, and may succeed if repeated. */
 export function isCollision(error: unknown): boolean {
   return codeOf(error) === "40001" || codeOf(error) === "40P01";
 }
 
-/** Whether the database does not support a feature, syntax or function (SQLSTATE classes 0A and 42). */
+/** Whether the database doesn't support a feature, syntax or function (SQLSTATE classes 0A and 42). */
 export function isUnsupported(error: unknown): boolean {
   return /^(0A|42)[0-9A-Z]{3}$/.test(codeOf(error));
 }
 
 /**
- * Converts an error that the database, the network or the operator has caused to a ProblemError `unavailable`. Returns any other error unchanged,
- * because it is a bug of this program.
+ * Turns an error caused by the database, the network or an administrator into a ProblemError `unavailable`. Returns any other error as it is, because
+ * it's a bug of ours.
  */
 export function fromPostgres(error: unknown): unknown {
   if (error instanceof ProblemError) return error;
@@ -43,17 +43,15 @@ export function fromPostgres(error: unknown): unknown {
   return error;
 }
 
-/** Returns the ProblemError for a call that the database has not answered in time. */
 export function unresponsiveError(timeoutMs: number): ProblemError {
   return unavailableError(`the database did not respond within ${timeoutMs} ms`);
 }
 
-/** Returns the ProblemError for a write with an unknown outcome. */
 export function unknownOutcomeError(error: unknown): ProblemError {
   return unavailableError(`${errorMessage(fromPostgres(error))}; the write may have been done all the same`, error);
 }
 
-/** Why prepared statements fail, and the remedy. */
+/** Why prepared statements fail, and what to do about it. */
 export const unpreparedReason =
   "prepared statements don't work through this pooler, which gives each transaction any of its sessions. Add `prepare=no` to the database address, after `?` or `&`; or set `max_prepared_statements` in PgBouncer 1.21 or newer";
 
@@ -69,7 +67,7 @@ const explanations: Record<string, string> = {
   "42P05": unpreparedReason,
 };
 
-// Classes of SQLSTATEs (https://www.postgresql.org/docs/current/errcodes-appendix.html): 08 connection, 40 rollback, 53 resources, 55 object not in
-// prerequisite state, 57 operator intervention, 58 system error, XX internal error. The other codes are those of sockets and of postgres.js.
+// SQLSTATE classes (https://www.postgresql.org/docs/current/errcodes-appendix.html): 08 connection, 40 rollback, 53 resources, 55 object not in
+// prerequisite state, 57 operator intervention, 58 system error, XX internal error. The other codes are from sockets and postgres.js.
 const outside =
   /^(08|40|53|55|57|58|XX)[0-9A-Z]{3}$|^25P03$|^(E[A-Z]+|CONNECT_TIMEOUT|CONNECTION_[A-Z]+|ERR_[A-Z_]+|SASL_[A-Z_]+|[A-Z_]*CERT[A-Z_]*)$/;

@@ -2,25 +2,25 @@ import type { Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
 import { commitWithoutWait } from "./transaction.ts";
 
-/** Maximum sites that one statement searches. */
+/** Per search. */
 const maxSitesPerSearch = 1000;
-/** Maximum sites in one transaction that deletes responses. */
+/** Per transaction that deletes responses. */
 const maxSitesPerRound = 50;
 
 /**
- * Creates `Engine.deleteExpiredResponses`. It searches all sites in rounds, a limited number with each call, because every index begins with the site
- * and cannot find the oldest responses of all sites.
- * @param timeoutMs the time limit of the pool, in milliseconds
+ * Creates `Engine.deleteExpiredResponses`. It searches all sites in rounds, a limited number per call, because every index starts with the site, so
+ * none can find the oldest responses of all sites.
+ * @param timeoutMs the pool's time limit, in milliseconds
  */
 export function createExpiredResponseDeletion(pool: Pool, timeoutMs: number) {
-  /** ID of the last site that this round has searched; -1 before the first. */
+  /** ID of the last site searched in this round; -1 before the first. */
   let last = -1;
   /** IDs of the sites with expired responses to delete. */
   let due: number[] = [];
-  /** Whether this round has found no expired response so far. Otherwise another one follows, because another process may delete the same responses. */
+  /** Whether this round has found nothing so far. If it did, another round follows, because another process may be deleting the same responses. */
   let isClean = true;
 
-  /** Searches the next sites for expired responses. Returns whether there is more to do. */
+  /** Searches the next sites for expired responses. Returns whether there's more to do. */
   async function search(before: number): Promise<boolean> {
     const [sites = []] = await pool.read((connection) =>
       connection.script(sql.oldestResponses(last, maxSitesPerSearch)),

@@ -1,35 +1,35 @@
-// Limits how many sites are read as a whole at once, and how long a read waits for others.
+// Limits how many whole sites are read at once, and how long a read waits for others.
 //
-// A read of a site takes as long as the site is large, so a read that waits must not fail just because the reads before it take long. But if the
-// database hangs, a read must not wait for the time limits of all reads before it, one after the other. So a waiting read fails when no read has got rows
-// for the time limit. A read that starts after it has waited has only the remaining time until its first rows.
+// Reading a large site takes a while, so a queued read mustn't fail just because those ahead of it are slow. But if the database hangs, it mustn't
+// wait for all their time limits in turn. So a queued read fails when no read has received rows for the time limit. One that starts after waiting
+// only has the remaining time until its first rows.
 
 import { unresponsiveError } from "./errors.ts";
 
-/** A read that has not started. */
+/** A read that hasn't started. */
 interface WaitingRead {
   readonly arrivedAt: number;
   readonly resolve: () => void;
 }
 
-/** Runs at most `count` reads of sites at once. Further reads wait, in the order of their calls. */
+/** Runs up to `count` reads of sites at once. Others wait in the order of their calls. */
 export class LoadQueue {
   readonly #timeoutMs: number;
   #free: number;
   readonly #waiting = new Set<WaitingRead>();
-  /** When the database last returned rows to a read, or a read ended, in milliseconds as of `performance.now()`. */
+  /** When a read last received rows or ended, by `performance.now()`. */
   #rowsAt = 0;
 
-  /** @param timeoutMs milliseconds after which a waiting read fails, if no read gets rows */
+  /** @param timeoutMs how long no read may receive rows before those waiting fail, in milliseconds */
   constructor(count: number, timeoutMs: number) {
     this.#free = count;
     this.#timeoutMs = timeoutMs;
   }
 
   /**
-   * Runs `read`, after the reads that were called before.
-   * @param read gets the milliseconds that remain until its first rows
-   * @throws ProblemError `unavailable` if no read has got rows for the time limit, or the error of `read`
+   * Runs `read` after those that were called before.
+   * @param read gets the milliseconds left until its first rows
+   * @throws ProblemError `unavailable` if no read has received rows for the time limit, or the error of `read`
    */
   async run<T>(read: (remainingMs: number) => Promise<T>): Promise<T> {
     const arrivedAt = performance.now();
@@ -45,7 +45,7 @@ export class LoadQueue {
     }
   }
 
-  /** To be called when the database has returned rows to a read. */
+  /** Call this when a read has received rows. */
   markRows(): void {
     this.#rowsAt = performance.now();
   }

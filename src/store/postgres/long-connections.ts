@@ -1,11 +1,11 @@
-// Work that takes longer the larger the database is, such as a dump. It uses a separate connection, and has a long time limit for each step.
+// Work that takes longer for larger databases, such as a dump. It uses a connection of its own, with a long time limit per step.
 
 import { createTimeLimit, type PostgresConnection, type ResultRow } from "./connection.ts";
 import { fromPostgres, isDatabaseError, unknownOutcomeError } from "./errors.ts";
 import type { Primary } from "./primary.ts";
 import { commitTransaction } from "./transaction.ts";
 
-/** Time limit of one step, in milliseconds. */
+/** Per step. */
 const timeoutMs = 15 * 60_000;
 
 /** Opens a connection outside the pools. @throws ProblemError `unavailable` */
@@ -17,7 +17,7 @@ export async function openConnection(primary: Primary): Promise<PostgresConnecti
   }
 }
 
-/** Waits for `work`, which is one step. @throws ProblemError `unavailable` if the connection is lost or the time limit passes */
+/** Waits for `work`, which is one step. @throws ProblemError `unavailable` if the connection is lost or the time is up */
 export async function step<T>(connection: PostgresConnection, work: Promise<T>): Promise<T> {
   const limit = createTimeLimit(timeoutMs);
   work.catch(() => {});

@@ -1,5 +1,5 @@
-// Creates the tables and the reporting views, or adds what an older version of this program has not made (store/database/schema.ts). If several processes
-// start at the same time, one of them does it, and the others wait.
+// Creates the tables and reporting views, or adds what a database of an older version lacks (store/database/schema.ts). If several processes start at
+// once, one of them does it and the others wait.
 
 import { unavailableError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -18,24 +18,24 @@ import { type CallProgress, Pool } from "./pool.ts";
 import type { Primary } from "./primary.ts";
 import { commitTransaction, commitWithoutWait } from "./transaction.ts";
 
-/** What this program needs. */
+/** What this version of the program needs. */
 interface Latest {
   readonly tables: DeclaredTables;
   readonly resources: readonly Resource[];
 }
 
-/** What a database lacks of it. */
+/** What a database has and lacks. */
 interface Schema {
   /** Whether it has no tables yet. */
   readonly isNew: boolean;
-  /** The statements that add the missing tables and columns. */
+  /** The statements that add missing tables and columns. */
   readonly missing: readonly string[];
-  /** The statements that have made the reporting views, by name. */
+  /** The statements that created the reporting views, by name. */
   readonly views: ReadonlyMap<string, string>;
   readonly missingViews: ReturnType<typeof missingViews>;
 }
 
-/** Maximum milliseconds that a process waits for another process that is migrating. */
+/** How long to wait for another process's migration. */
 const maxWaitMs = 60_000;
 
 /** What a new database has besides the declared tables. */
@@ -44,7 +44,7 @@ insert into this_database (id, name) values (1, md5(random()::text || random()::
 create index idempotency_at on idempotency (site_id, at)`;
 
 const viewDialect = {
-  // Views of other programs that read a view stay valid if it is replaced.
+  // Other programs' views of a view stay valid if it's replaced.
   create: "create or replace view",
   textAt: (path: string) => `body::json #>> '{${path.replaceAll(".", ",")}}'`,
   paths: /'\{([^}]+)\}'/g,
@@ -62,15 +62,15 @@ insert into storefront_schema values (1, 0, '') on conflict (id) do nothing`;
 const lockSchema = "select id from storefront_schema where id = 1 for update";
 
 /**
- * A change of a table waits for transactions that read it, such as a backup, and blocks all later transactions meanwhile. So an attempt waits at most
- * `lockTimeoutMs` milliseconds, and the next attempt follows `pauseMs` milliseconds later.
+ * Altering a table waits for transactions that are reading it, such as a backup, and blocks all later ones meanwhile. So an attempt waits at most
+ * `lockTimeoutMs`, and the next one follows after `pauseMs`.
  */
 const lockTimeoutMs = 500;
 const pauseMs = 1500;
 
 /**
- * Creates the tables and views, or adds what they lack. Returns whether this process has created the tables.
- * @throws ProblemError `unavailable`, also if a newer program made the tables
+ * Creates the tables and views, or adds what's missing. Returns whether this process created the tables.
+ * @throws ProblemError `unavailable`, including if a newer version of the program created the tables
  */
 export async function migrate(
   pool: Pool,
@@ -100,9 +100,9 @@ async function readSchema(connection: PostgresConnection, latest: Latest): Promi
 }
 
 /**
- * Requires the encoding UTF8, or SQL_ASCII, which stores the bytes unchanged. In any other encoding, one character that the encoding lacks would make
- * a whole batch fail, with the writes of other clients.
- * @throws ProblemError `unavailable` for another encoding
+ * Requires the encoding UTF8, or SQL_ASCII, which stores bytes as they are. With any other, a single character that it lacks would make a whole batch
+ * fail, along with other clients' writes.
+ * @throws ProblemError `unavailable` for any other encoding
  */
 function requireEncoding(encoding: string | null | undefined): void {
   if (encoding == null || ["UTF8", "SQL_ASCII"].includes(encoding)) return;
@@ -111,7 +111,7 @@ function requireEncoding(encoding: string | null | undefined): void {
   );
 }
 
-/** @throws ProblemError `unavailable` if a newer program made the tables */
+/** @throws ProblemError `unavailable` if a newer version of the program created the tables */
 function toSchema({ version, views }: ResultRow, columns: readonly ResultRow[], latest: Latest): Schema {
   if (version > schemaVersion) throw schemaTooNewError(version);
   const present = toPresentColumns(columns.map(({ relname, attname }) => [relname, attname]));
@@ -146,12 +146,12 @@ async function upgradeBetweenOthers(
 }
 
 /**
- * Makes what is missing in one transaction, which locks the row of `storefront_schema`. So one process does it, and the other processes then find nothing
- * to do. Returns whether this process has created the tables.
+ * Makes what's missing in a transaction that locks the row of `storefront_schema`, so that one process does it and the others then find nothing to
+ * do. Returns whether this process created the tables.
  */
 async function upgrade(connection: PostgresConnection, progress: CallProgress, latest: Latest): Promise<boolean> {
   await createLock(connection);
-  // The row is read by a second statement, because a statement that waits for a lock sees the other tables as they were before the wait.
+  // Read the row in a second statement. One that waits for a lock sees other tables as they were before the wait.
   const [, rows, columns = []] = await connection.script(`begin; ${lockSchema}; ${selectSchema(latest.tables)}`);
   const schema = toSchema(rows?.[0] as ResultRow, columns, latest);
   if (!isCurrent(schema)) {
@@ -167,11 +167,11 @@ async function upgrade(connection: PostgresConnection, progress: CallProgress, l
   return schema.isNew;
 }
 
-/** Returns the statements that have made all views after this, one per line. */
+/** Returns the statements that have now created all views, one per line. */
 async function createViews(connection: PostgresConnection, schema: Schema): Promise<string> {
   const all = new Map(schema.views);
   for (const { name, sql } of schema.missingViews) {
-    // A view that this program has not made is dropped, because it may have other columns, and then it could not be replaced.
+    // Drop a view that this program didn't create. It may have different columns, so it couldn't be replaced.
     if (!all.has(name)) await connection.script(`drop view if exists "${name}"`);
     await connection.script(sql);
     all.set(name, sql);
@@ -179,14 +179,14 @@ async function createViews(connection: PostgresConnection, schema: Schema): Prom
   return [...all.values()].join("\n");
 }
 
-/** The SQLSTATEs that PostgreSQL returns if another session creates the same table at the same moment. */
+/** The SQLSTATEs if another session creates the same table at the same moment. */
 const madeByAnother = ["23505", "42710", "42P07", "XX000"];
 
-/** Creates the table with the lock. Tries again if another process creates it at the same moment. */
+/** Creates the table with the lock. Tries again if another process is creating it. */
 async function createLock(connection: PostgresConnection): Promise<void> {
   for (;;) {
     try {
-      // This commit need not wait: the upgrade is committed after it, and that commit makes the table durable too.
+      // There's no need to wait: the upgrade is committed afterwards, which makes this durable too.
       await commitWithoutWait(connection, `begin; ${createSchema}`);
       return;
     } catch (error) {

@@ -1,15 +1,15 @@
-// The pools of a process: each call gets one connection and a time limit, and ends with a known or an unknown outcome.
+// The pools of a process. Each call gets a connection and a time limit, and ends with a known or an unknown outcome.
 //
-// Unknown outcomes: a caller calls `markCommitting` before it sends its commit. If the call fails after that, its outcome is unknown, unless the
-// database itself has returned the error. The ProblemError then says that the write may have been done. Commits that need not survive a crash
-// (`commitWithoutWait`) are not marked.
+// Unknown outcomes: before sending a commit, call `markCommitting`. If the call then fails, its outcome is unknown, unless the database itself
+// returned the error. The ProblemError says that the write may have been done. Commits that needn't survive a crash (`commitWithoutWait`) aren't
+// marked.
 //
-// Abandoned commits: a commit that waits for a synchronous standby continues in the database, even if its caller times out and its connection is
-// closed. Until the database has ended it, this abandoned commit counts as a connection. Abandoned commits leave one connection of a pool for other
-// work, if the pool has several (connection-queue.ts).
+// Abandoned commits: a commit waiting for a synchronous standby continues in the database even if its caller times out and the connection is closed.
+// Until the database has ended it, it counts as a connection. Abandoned commits leave one of the pool's connections for other work, if it has several
+// (connection-queue.ts).
 //
-// Repeated reads: work that only reads is repeated if its connection was lost or its host is behind or was replaced. It is not repeated if the database is slow,
-// cannot be reached or returns another error.
+// Repeated reads: work that only reads is repeated if its connection was lost, or its host is behind or was replaced. It isn't if the database is
+// slow, unreachable or returns another error.
 
 import { unavailableError } from "../../model/errors.ts";
 import { storeBehindCode } from "../database/required-head.ts";
@@ -20,15 +20,14 @@ import type { Primary } from "./primary.ts";
 
 /** How the work of a call reports its progress to the pool. */
 export interface CallProgress {
-  /** Restarts the time limit. To be called after the database has responded, if more work follows. */
+  /** Restarts the time limit. Call this after a response from the database, if there's more work to come. */
   restartTimeLimit(): void;
-  /** To be called before a commit is sent. If the call fails from now on, its outcome is unknown, unless the database itself returns the error. */
+  /** Call this before sending a commit. If the call fails after that, its outcome is unknown, unless the database itself returned the error. */
   markCommitting(): void;
 }
 
 export type Work<T> = (connection: PostgresConnection, progress: CallProgress) => Promise<T>;
 
-/** The state of one call. */
 interface Call {
   connection: PostgresConnection | undefined;
   isCommitting: boolean;
@@ -36,19 +35,19 @@ interface Call {
   hasFailed: boolean;
 }
 
-/** Maximum attempts of a read, including the first. */
+/** Including the first. */
 const maxReads = 3;
 
-/** A pool of connections to the primary. A connection is opened when a call needs it. */
+/** A pool of connections to the primary, opened on demand. */
 export class Pool {
-  /** The time limit of one call, in milliseconds. */
+  /** Per call, in milliseconds. */
   readonly timeoutMs: number;
   readonly #primary: Primary;
   readonly #connections: ConnectionQueue;
 
   /**
-   * @param size maximum connections to each host
-   * @param timeoutMs time limit of one call, in milliseconds
+   * @param size maximum connections per host
+   * @param timeoutMs per call, in milliseconds
    */
   constructor(primary: Primary, size: number, timeoutMs = primary.address.timeoutMs) {
     this.#primary = primary;
@@ -57,8 +56,8 @@ export class Pool {
   }
 
   /**
-   * Runs `work` with a connection. If `work` fails or does not end in time, the connection is closed.
-   * @param firstMs milliseconds until the first response, if the caller has waited before
+   * Runs `work` with a connection. If it fails or takes too long, the connection is closed.
+   * @param firstMs milliseconds until the first response, if the caller has already waited
    * @throws ProblemError `unavailable`, or the error of `work`
    */
   async use<T>(work: Work<T>, firstMs = this.timeoutMs): Promise<T> {
@@ -68,7 +67,7 @@ export class Pool {
     const acquiring = this.#acquire(call);
     try {
       const connection = await Promise.race([acquiring, limit.passed]);
-      // This is a callback, because a promise of the connection would keep the result of every caller in memory as long as the connection lives.
+      // A promise of the connection would keep every caller's result in memory for as long as the connection lives, so this is a callback.
       connection.onLost(limit.fail);
       const progress: CallProgress = {
         restartTimeLimit: limit.restart,
@@ -89,7 +88,7 @@ export class Pool {
     }
   }
 
-  /** Runs `work`, which must not change anything, as `use` does. Repeats it if the connection was lost or its host is behind or was replaced. */
+  /** Like `use`, for `work` that doesn't change anything. Repeats it if the connection was lost, or its host is behind or was replaced. */
   async read<T>(work: Work<T>, firstMs = this.timeoutMs): Promise<T> {
     const started = performance.now();
     for (let attempt = 1; ; attempt++) {
@@ -103,8 +102,8 @@ export class Pool {
   }
 
   /**
-   * Runs `work`, which commits, as `use` does.
-   * @throws ProblemError `unavailable`, also if too many abandoned commits still run, or if the outcome is unknown
+   * Like `use`, for `work` that commits.
+   * @throws ProblemError `unavailable`, including if too many abandoned commits are still running, or if the outcome is unknown
    */
   async commit<T>(work: Work<T>): Promise<T> {
     await this.#connections.requireCommitAllowed();
@@ -119,7 +118,7 @@ export class Pool {
     return this.#connections.close();
   }
 
-  /** Waits for a connection for `call`. If the call has ended before, releases the connection at once. */
+  /** Waits for a connection. If the call has ended by then, releases it right away. */
   async #acquire(call: Call): Promise<PostgresConnection> {
     try {
       const connection = await this.#connections.acquire(() => call.hasFailed);
@@ -137,7 +136,7 @@ export class Pool {
     throw unavailableError(`${connection.host} is no longer the primary`, { code: storeBehindCode });
   }
 
-  /** Ends a call that has failed, and closes its connection. Returns the error to throw. */
+  /** Ends a failed call and closes its connection. Returns the error to throw. */
   #end(call: Call, error: unknown): unknown {
     call.hasFailed = true;
     const { connection, isCommitting } = call;
@@ -145,7 +144,7 @@ export class Pool {
     if (connection) {
       const isLost = !isDatabaseError(error);
       if (isLost) this.#primary.distrust(connection);
-      // A timeout can also mean that the host was replaced. Its commits then wait for a standby in vain, and never release their locks.
+      // A timeout can also mean that the host was replaced. Its commits then wait in vain for a standby, and never release their locks.
       if (isLost || isTimeout(error)) this.#primary.checkForReplacement();
       if (isUnknown) this.#connections.abandon(connection);
       void connection.close();
@@ -155,7 +154,7 @@ export class Pool {
   }
 }
 
-/** Whether to repeat a read after `error`: its connection was lost, or its host is behind or was replaced. */
+/** Whether the connection was lost, or its host is behind or was replaced. */
 function isWorthRepeating(error: unknown): boolean {
   const code = codeOf((error as Error).cause ?? {});
   return code === storeBehindCode || /^(CONNECTION_CLOSED|ECONNRESET|EPIPE|57P01)$/.test(code);

@@ -1,5 +1,5 @@
-// Checks at start whether a pooler, such as PgBouncer, can be used with these settings. Otherwise, requests would fail, but only under load: without
-// load, a pooler gives a client the same session each time.
+// Checks at startup whether these settings work with a pooler such as PgBouncer. If they don't, requests would fail, but only under load: otherwise,
+// a pooler gives a client the same session each time.
 
 import { unavailableError } from "../../model/errors.ts";
 import { createTimeLimit, type PostgresConnection } from "./connection.ts";
@@ -7,10 +7,13 @@ import { fromPostgres, unpreparedReason } from "./errors.ts";
 import type { Pool } from "./pool.ts";
 import type { Primary } from "./primary.ts";
 
-/** Several, because a pooler may have several processes, which share no sessions. */
+/** Several, because a pooler may have several processes that don't share sessions. */
 const testConnections = 4;
 
-/** @throws ProblemError `unavailable` if the pooler gives each statement another session, or each transaction although statements are prepared */
+/**
+ * @throws ProblemError `unavailable` if the pooler uses a different session for each statement, or for each transaction although statements are
+ * prepared
+ */
 export async function requireSuitablePooler(pool: Pool, primary: Primary): Promise<void> {
   if (!(await pool.read(async ({ isPooled }) => isPooled))) return;
   const { prepare, timeoutMs } = primary.address;
@@ -32,7 +35,7 @@ async function test(connections: readonly PostgresConnection[], prepare: boolean
   const [first] = connections;
   if (!first) return;
   await first.script("begin").catch((error) => {
-    // PgBouncer in statement mode writes the reason only to its log.
+    // PgBouncer in statement mode only writes the reason to its log.
     throw unavailableError(
       "the pooler closes the connection when a transaction begins; set `pool_mode` to `transaction` or `session` in PgBouncer",
       error,
@@ -40,11 +43,11 @@ async function test(connections: readonly PostgresConnection[], prepare: boolean
   });
   const keepsNames = await hasPreparedName(first);
   await first.script("rollback");
-  // A pooler that prepares statements again in each session has to rename them, because its clients may use the same names.
+  // A pooler that re-prepares statements in each session has to rename them, because its clients may use the same names.
   if (prepare && keepsNames && (await shareSessions(connections))) throw unavailableError(unpreparedReason);
 }
 
-/** Whether a prepared statement has the name in the session that the driver has given it. */
+/** Whether a prepared statement has the driver's name in the session. */
 async function hasPreparedName(connection: PostgresConnection): Promise<boolean> {
   const name = await connection.prepare("select $1::bigint", 0);
   const [found] = await connection.script(`select 1 from pg_prepared_statements where name = '${name}'`);
@@ -52,8 +55,8 @@ async function hasPreparedName(connection: PostgresConnection): Promise<boolean>
 }
 
 /**
- * Whether a connection gets different sessions, or two get the same. Asks twice, because other clients may use some of the sessions meanwhile, and in
- * another order, because a pooler may use its sessions in turn.
+ * Whether a connection gets different sessions, or two get the same. Asks twice, because other clients may be using some of the sessions, and in a
+ * different order, because a pooler may take its sessions in turn.
  */
 async function shareSessions(connections: readonly PostgresConnection[]): Promise<boolean> {
   const sessions = new Map<number, PostgresConnection>();

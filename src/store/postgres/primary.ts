@@ -1,10 +1,10 @@
-// Finds the primary among the hosts, and decides which connections may still be used.
+// Finds the primary among the hosts, and decides which connections are still good.
 //
-// Grace: all hosts are tried at the same time. After the first primary has responded, the other hosts have 200 ms more (`graceMs`), because a replaced
-// primary may respond first. If several hosts act as primary, the host on the highest timeline is used: it has replaced the others (timelines.ts).
+// Grace: all hosts are tried at once. After a first primary has responded, the others have another 200 ms (`graceMs`), because a replaced primary may
+// respond first. If several hosts act as the primary, we use the one on the highest timeline: it has replaced the others (timelines.ts).
 //
-// Trust: a connection is trusted if its host is the newest primary that this process has seen. After any connection to a host has failed, older
-// connections to this host are not trusted any more, because the host may hang or have been replaced.
+// Trust: a connection is trusted if its host is the newest primary this process has seen. Once any connection to a host has failed, older ones to it
+// are no longer trusted, because the host may hang or have been replaced.
 
 import { errorMessage } from "../../lib/errors-for-log.ts";
 import { unavailableError } from "../../model/errors.ts";
@@ -13,38 +13,37 @@ import { connect, type PostgresConnection } from "./connection.ts";
 import { isDatabaseError } from "./errors.ts";
 import { comparisonIntervalMs, TimelineMonitor, Timelines } from "./timelines.ts";
 
-/** Milliseconds in which the other hosts must respond after the first primary was found. */
+/** How long other hosts have to respond after the first primary was found. */
 const graceMs = 200;
-/** Pause in milliseconds before a host that is not the primary is tried again, while another host has not responded yet. */
+/** Before trying again a host that isn't the primary, while another has yet to respond. */
 const pauseMs = 200;
 
 export interface Primary {
   readonly address: DatabaseAddress;
-  /** The host that was last found to be the primary, as in `PostgresConnection.host`. */
+  /** The host last found to be the primary, as in `PostgresConnection.host`. */
   readonly current: string | undefined;
   /**
-   * Connects to the primary among `hosts`, by default all hosts. All are tried at the same time, so that a dead host causes no delay.
-   * @throws the error that a database has returned, if any; otherwise the error of the only host, or ProblemError `unavailable` with the reason of
-   *   each host
+   * Connects to the primary among `hosts`, by default all of them. They're tried at once, so a dead host causes no delay.
+   * @throws an error returned by a database, if any; otherwise the only host's error, or ProblemError `unavailable` with each host's reason
    */
   connect(hosts?: readonly Host[]): Promise<PostgresConnection>;
-  /** Whether a connection is to the newest primary that this process has seen. */
+  /** Whether the connection is to the newest primary this process has seen. */
   isNewest(connection: PostgresConnection): boolean;
-  /** Whether a connection is to the newest primary, and no connection to its host has failed since this one was opened. */
+  /** Whether the connection is to the newest primary, and none to its host has failed since it was opened. */
   trusts(connection: PostgresConnection): boolean;
-  /** Stops trusting all connections to the same host that are open now, because the host hangs, has disappeared, or was replaced. */
+  /** Stops trusting all current connections to the same host, because it hangs, has disappeared, or was replaced. */
   distrust(connection: PostgresConnection): void;
   /** Starts to check whether another host has replaced the one in use. */
   checkForReplacement(): void;
   close(): void;
 }
 
-/** @param intervalMs milliseconds between two comparisons of all hosts */
+/** @param intervalMs milliseconds between comparisons of all hosts */
 export function createPrimary(address: DatabaseAddress, intervalMs = comparisonIntervalMs): Primary {
   let current: string | undefined;
   const timelines = new Timelines();
   const monitor = new TimelineMonitor(address, timelines, () => current, intervalMs);
-  /** A time for each host (`performance.now()`): connections to the host are trusted if they were opened after it. */
+  /** Per host, by `performance.now()`: only connections opened after this are trusted. */
   const trustedSince = new Map<string, number>();
 
   async function tryHost(host: Host): Promise<PostgresConnection> {
@@ -94,7 +93,7 @@ async function searchAll(hosts: readonly Host[], tryHost: TryHost): Promise<Post
   return choose(searches);
 }
 
-/** Tries a host. Repeats this while another host has not responded: that host may be a dead primary, and the host tried here its next primary. */
+/** Keeps trying a host while another has yet to respond: that one may be a dead primary, and this one about to replace it. */
 async function search(
   attempt: () => Promise<PostgresConnection>,
   isAnyPending: () => boolean,
@@ -111,7 +110,7 @@ async function search(
   }
 }
 
-/** Returns the connection on the highest timeline among those opened in time. Closes all other connections, also if they are opened later. */
+/** Returns the connection on the highest timeline among those opened in time. Closes all others, even if they're opened later. */
 async function choose(searches: readonly Promise<PostgresConnection>[]): Promise<PostgresConnection> {
   const found: PostgresConnection[] = [];
   let chosen: PostgresConnection | undefined;
@@ -130,7 +129,10 @@ async function choose(searches: readonly Promise<PostgresConnection>[]): Promise
   return chosen;
 }
 
-/** Returns the error to throw if no host can be used: the error of a database, because the operator can act on it, or the errors of all hosts. */
+/**
+ * Returns the error to throw if no host can be used: preferably a database's, which the operator can do something about, otherwise those of all
+ * hosts.
+ */
 function mostUsefulError(errors: readonly unknown[], hosts: readonly Host[]): unknown {
   const returned = errors.find(isDatabaseError);
   if (returned || errors.length === 1) return returned ?? errors[0];

@@ -1,4 +1,4 @@
-// Reads of one site: its records (one, a page, or all of them) and its journal; and a search in many sites.
+// Reads a site's records (one, a page, or all of them) and its journal, and searches many sites.
 
 import type { Change, JournalEntry, JournalPage } from "../../model/change.ts";
 import type {
@@ -38,12 +38,12 @@ type Reads = Required<
 
 type RowKeys = Parameters<Engine["readRows"]>[1];
 
-/** Rows per chunk. Processing a chunk blocks other requests for about a millisecond. */
+/** Per chunk. Processing one blocks other requests for about a millisecond. */
 const rowsPerChunk = 500;
 
 /**
- * @param pagePool the pool for pages, which many clients may read at once, so that other reads and writes do not wait for them
- * @param maxLoads maximum sites that are read as a whole at once: fewer than the connections of `pool`, because a load uses a connection for seconds
+ * @param pagePool for pages, which many clients may read at once without making other reads and writes wait
+ * @param maxLoads maximum sites read as a whole at once. Fewer than the connections of `pool`, because each load uses one for seconds
  */
 export function createReads(pool: Pool, pagePool: Pool, maxLoads: number): Reads {
   const loads = new LoadQueue(maxLoads, pool.timeoutMs);
@@ -75,7 +75,7 @@ export function createReads(pool: Pool, pagePool: Pool, maxLoads: number): Reads
           };
           return readWholeSite(connection, { site, use, requiredHead, onRows });
         }, firstMs);
-      // The system site does not wait, because all requests need it.
+      // The system site doesn't queue, because every request needs it.
       return site === systemSite ? read() : loads.run(read);
     },
     readChangesSince: (site, revision, options = {}) =>
@@ -106,7 +106,7 @@ async function readWholeSite<T>(
   return result;
 }
 
-/** Reads rows and the state of their site in one transaction, in one round trip. */
+/** Reads rows and their site's state in one transaction, in one round trip. */
 async function readRows(connection: PostgresConnection, site: number, keys: RowKeys): Promise<SiteRows> {
   const ofSite = keys.map(({ resource, id }) => ({ site_id: site, resource, id }));
   const [sites, rows] = await awaitAll<[ResultRow[][], ResultRow[], unknown]>([
@@ -133,17 +133,17 @@ async function* readChunks(
   }
 }
 
-/** Returns the record in a row that joins a site and a record; undefined without a record. */
+/** Returns the record in a row that joins a site and a record, if there is one. */
 function toRecord(row: ResultRow | undefined): RecordRow | undefined {
   if (row?.id === undefined || row.id === null) return undefined;
   const { resource, id, record_revision: revision, body } = row;
   return { resource, id, revision, body };
 }
 
-/** The character between two records of a page. JSON contains no control character, so RFC 7464 separates JSON texts with this one. */
+/** Separates the records of a page, as in RFC 7464. JSON contains no control characters. */
 const recordSeparator = "\x1e";
 
-/** Parses the records in the column `page`, each as its ID, its revision and its JSON, which is empty for a deleted record. */
+/** Parses the column `page`. Each record is its ID, its revision and its JSON, which is empty if it was deleted. */
 function parsePage(resource: string, page: string | null | undefined): RecordRow[] {
   if (!page) return [];
   return page.split(recordSeparator).map((record) => {
@@ -159,7 +159,7 @@ function parsePage(resource: string, page: string | null | undefined): RecordRow
 }
 
 /**
- * Converts a row of `sites`. @param row undefined for a site that was never written to
+ * @param row of `sites`; undefined for a site that was never written to
  * @throws ProblemError `unavailable` if the site is behind `requiredHead`
  */
 function toReadResult(
@@ -172,7 +172,7 @@ function toReadResult(
   return { head, counts: JSON.parse(row?.counts ?? "{}") };
 }
 
-/** Returns the head in a row of `sites`. @param row undefined for a site that was never written to */
+/** @param row of `sites`; undefined for a site that was never written to */
 export function toHead(
   row: { revision?: number; epoch?: string } | undefined,
   { timeline }: Pick<PostgresConnection, "timeline">,
@@ -180,9 +180,7 @@ export function toHead(
   return { revision: row?.revision ?? 0, epoch: row?.epoch ?? "", timeline };
 }
 
-// The journal.
-
-/** The limit for reading all changes: more than any journal has. */
+/** Reads all changes: no journal has this many. */
 const maxChanges = 1_000_000_000;
 
 async function readChanges(
@@ -209,14 +207,14 @@ async function readJournal(
   return { head: toHead(sites?.[0], connection), floor: sites?.[0]?.floor ?? 0, entries: rows as JournalEntry[] };
 }
 
-// The search in many small sites, with one query. Their rows do not leave the database, and no site takes round trips of its own.
+// Searches many small sites with a single query, so that their rows don't leave the database, and no site takes round trips of its own.
 
 interface SearchLimits {
-  /** Maximum sites of one query. */
+  /** Per query. */
   readonly sites: number;
-  /** Maximum records that one query reads. PostgreSQL reads a thousand records in about a millisecond. */
+  /** Read per query. PostgreSQL reads a thousand records in about a millisecond. */
   readonly records: number;
-  /** Maximum rows that one query returns. */
+  /** Returned per query. */
   readonly rows: number;
 }
 
@@ -233,7 +231,7 @@ export async function readMatchingRows(
   if (read.length === 0) return { siteCount: 0, rows: [] };
   const ofSites = read.map((site) => ({ id: site }));
   const found = await lookUp(connection, sql.matchingRows(limits.rows + 1), ofSites, id ?? -1, text);
-  // If rows remain, the site of the first of them was not read to its end.
+  // If there are more rows, the site of the next one wasn't searched to its end.
   const incomplete: number | undefined = found[limits.rows]?.site_id;
   const siteCount = incomplete === undefined ? read.length : read.indexOf(incomplete);
   const complete = found.filter(({ site_id }) => incomplete === undefined || site_id < incomplete);
@@ -244,7 +242,7 @@ export async function readMatchingRows(
   return { siteCount, rows };
 }
 
-/** Returns the first of `sites`, which have at most `maxRecords` records together. */
+/** Returns the first of `sites` that have no more than `maxRecords` records between them. */
 async function selectSites(
   connection: PostgresConnection,
   sites: readonly number[],

@@ -1,4 +1,4 @@
-// Replaces all stored data while other processes read and write; store/database/table-swap.ts explains how.
+// Replaces all stored data while other processes read and write, as explained in store/database/table-swap.ts.
 
 import type { Amend } from "../../model/amend.ts";
 import type { DumpedRow, SaveReplacedRows } from "../../model/engine.ts";
@@ -22,12 +22,12 @@ import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
 import { awaitAll, commitWithoutWait, runStatements } from "./transaction.ts";
 
-/** Maximum time that one attempt to rename the tables blocks other reads and writes. */
+/** How long one attempt to rename the tables may block other reads and writes. */
 const lockTimeoutMs = 500;
-/** The pause after an attempt. */
+/** After an attempt. */
 const pauseMs = 1500;
 
-/** Maximum attempts to rename the tables. They take about an hour, so that a backup in progress can end first. */
+/** These take about an hour, for a running backup to finish. */
 const maxAttempts = 1800;
 
 /** Implements `Engine.replaceAllData`. */
@@ -52,7 +52,7 @@ function createTableSetSteps(connection: PostgresConnection, primary: Primary, a
     create: (set) => create(connection, set),
     insert: async (set, chunk) => void (await step(connection, insert(connection, set, chunk))),
     swap: async (filled, replaced, version) => {
-      // The statistics of the new tables, so that plans are right at once.
+      // Gather statistics for the new tables, so that plans are right from the start.
       await run(connection, `analyze ${tableNames.map((table) => tableNameIn(filled, table)).join(", ")}`);
       await swapBetweenOthers(connection, () => swap(connection, filled, replaced, version, amend));
     },
@@ -73,7 +73,7 @@ async function create(connection: PostgresConnection, set: TableSet): Promise<nu
   return version;
 }
 
-/** Inserts a chunk. Does not wait until it is durable, because the commit of the swap does. A crash that loses the chunk also loses the swap. */
+/** Doesn't wait for durability, because the commit of the swap does. A crash that loses the chunk also loses the swap. */
 function insert(connection: PostgresConnection, set: TableSet, { table, rows }: RowChunk): Promise<unknown> {
   return awaitAll([
     connection.script("begin"),
@@ -82,7 +82,7 @@ function insert(connection: PostgresConnection, set: TableSet, { table, rows }: 
   ]);
 }
 
-/** Tries to swap until no long read, such as a backup, is in the way. Each attempt blocks others for at most `lockTimeoutMs` milliseconds. */
+/** Tries to swap until no long read, such as a backup, is in the way. Each attempt blocks others for at most `lockTimeoutMs`. */
 async function swapBetweenOthers(connection: PostgresConnection, swapOnce: () => Promise<void>): Promise<void> {
   for (let tried = 1; ; tried++) {
     try {
@@ -100,8 +100,8 @@ async function swapBetweenOthers(connection: PostgresConnection, swapOnce: () =>
 }
 
 /**
- * Renames the tables of both sets in one transaction. This waits for transactions that have read or written these tables, and blocks all later
- * transactions. Every transaction reads `sites` first, so it sees either all old tables or all new tables.
+ * Renames the tables of both sets in one transaction. It waits for transactions that have read or written these tables, and blocks all later ones.
+ * Every transaction reads `sites` first, so it sees either all old tables or all new ones.
  */
 async function swap(
   connection: PostgresConnection,
@@ -133,7 +133,6 @@ async function headsIn(connection: PostgresConnection, set: TableSet): Promise<R
   return new Map(rows.map(({ id, revision, epoch }) => [id, { revision, epoch }]));
 }
 
-/** Returns the names of all tables. */
 export async function readTableNames(connection: PostgresConnection): Promise<string[]> {
   const rows = await run(connection, "select relname from pg_class where relkind = 'r' and pg_table_is_visible(oid)");
   return rows.map(({ relname }) => relname);
@@ -144,16 +143,15 @@ async function versionOf(connection: PostgresConnection, lock = ""): Promise<num
   return row?.version;
 }
 
-/** Executes statements. Returns the rows of the first statement that returns rows. */
+/** Returns the rows of the first statement that returns rows. */
 async function run(connection: PostgresConnection, text: string): Promise<ResultRow[]> {
   const [rows = []] = await step(connection, connection.script(text));
   return rows;
 }
 
-// Views and permissions that depend on the tables. They belong to a table, not to its name. So after the tables were renamed, they are created again
-// for the new tables.
+// Views and permissions belong to a table, not to its name, so they're created again for the new tables after the rename.
 
-/** Statements that create the views and permissions again. They name the tables, so they apply to the tables that have these names at the time. */
+/** Statements that create the views and permissions again, for whatever tables have these names by then. */
 type Dependents = readonly string[];
 
 const ours = tableNames.map((table) => `'${table}'::regclass`).join(", ");
@@ -163,7 +161,7 @@ from pg_depend d join pg_rewrite r on r.oid = d.objid join pg_class v on v.oid =
 where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and d.refobjid in (${ours})
 order by v.oid`;
 
-// This query does not read the definitions, because `pg_get_viewdef` fails if another restore drops its old tables at the same time.
+// Doesn't read the definitions, because `pg_get_viewdef` fails if another restore is dropping its old tables.
 const owners = selectViews("v.relkind, pg_has_role(v.relowner, 'USAGE') as is_own");
 
 const definitions = selectViews("pg_get_viewdef(v.oid) as definition, array_to_string(v.reloptions, ', ') as options");
@@ -172,7 +170,7 @@ const grants = `select c.relname as name, a.privilege_type as privilege, a.is_gr
   case when a.grantee = 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end as role
 from pg_class c, aclexplode(c.relacl) a where c.oid in (${ours}) and a.grantee <> c.relowner`;
 
-/** @throws ProblemError `conflict` if a view depends on the tables, but this user cannot replace the view */
+/** @throws ProblemError `conflict` if a view depends on the tables but this user can't replace it */
 async function requireOwnViews(connection: PostgresConnection): Promise<void> {
   const other = (await run(connection, owners)).find(({ relkind, is_own }) => relkind !== "v" || !is_own);
   if (!other) return;

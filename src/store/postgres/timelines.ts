@@ -1,33 +1,32 @@
-// Detects hosts that were replaced. The timelines of a database are numbered from 1: a standby that is promoted begins the next timeline
-// (https://www.postgresql.org/docs/current/continuous-archiving.html#BACKUP-TIMELINES). If two hosts act as primary, the host on the higher timeline
-// has replaced the other host, which may not know it.
+// Notices hosts that were replaced. A database's timelines are numbered from 1: a standby that's promoted starts the next one
+// (https://www.postgresql.org/docs/current/continuous-archiving.html#BACKUP-TIMELINES). If two hosts act as the primary, the one on the higher
+// timeline has replaced the other, which may not know.
 
 import { unavailableError } from "../../model/errors.ts";
 import { type DatabaseAddress, type Host, nameOf } from "./address.ts";
 import { connect, createTimeLimit, type PostgresConnection } from "./connection.ts";
 import { isDatabaseError } from "./errors.ts";
 
-/** The highest timeline that this process has seen of any host, and the open connections of this process. */
+/** The highest timeline seen by this process on any host, and its open connections. */
 export class Timelines {
   #newest = 0;
   readonly #connections = new Set<PostgresConnection>();
 
-  /** Whether a connection is to the newest primary that this process has seen. */
+  /** Whether the connection is to the newest primary this process has seen. */
   isNewest({ timeline }: PostgresConnection): boolean {
     return timeline >= this.#newest;
   }
 
-  /** Whether the database has timelines. Some databases do not have them. */
+  /** Some databases don't have timelines. */
   get areKnown(): boolean {
     return this.#newest > 0;
   }
 
-  /** Whether any connection is in use. */
   get hasUsedConnection(): boolean {
     return this.#connections.values().some(({ isUsed }) => isUsed);
   }
 
-  /** Adds a new connection. If its host was replaced, closes the connection. @throws ProblemError `unavailable` if its host was replaced */
+  /** Adds a new connection, or closes it if its host was replaced. @throws ProblemError `unavailable` if it was */
   add(connection: PostgresConnection): void {
     for (const one of this.#connections) if (!one.isOpen) this.#connections.delete(one);
     const { timeline } = connection;
@@ -39,7 +38,7 @@ export class Timelines {
     );
   }
 
-  /** Records the timeline of a primary. Closes all connections to hosts that this primary has replaced, even while a commit waits on them. */
+  /** Notes a primary's timeline. Closes all connections to hosts that it has replaced, even if a commit is waiting on them. */
   advanceTo(timeline: number): void {
     if (timeline <= this.#newest) return;
     this.#newest = timeline;
@@ -47,12 +46,12 @@ export class Timelines {
   }
 }
 
-// Detects that another host has replaced the primary in use. The replaced host may still run, without knowing it: then it returns old data, and its
-// commits wait for a standby that follows the new primary. So as long as a process uses the database, it compares the timelines of all hosts.
+// Notices that another host has replaced the primary in use. The old one may still be running without knowing: it returns old data, and its commits
+// wait for a standby that now follows the new primary. So for as long as a process uses the database, it compares the timelines of all hosts.
 
-/** Milliseconds between two comparisons. Together with the comparison itself, this is usually less than a second. */
+/** Between two comparisons. Including the comparison itself, it's usually less than a second. */
 export const comparisonIntervalMs = 750;
-/** Pause in milliseconds before a host is asked again after it has responded with an error, for example because it rejects this user. */
+/** Before asking a host again that returned an error, for example because it rejects this user. */
 const pauseAfterFailureMs = 10_000;
 
 export class TimelineMonitor {
@@ -60,7 +59,7 @@ export class TimelineMonitor {
   readonly #intervalMs: number;
   readonly #probes: readonly TimelineProbe[];
   readonly #current: () => string | undefined;
-  /** When all hosts were last compared, as `performance.now()`. */
+  /** When all hosts were last compared, by `performance.now()`. */
   #comparedAt = 0;
   #timer: NodeJS.Timeout | undefined;
   #wasUsed = false;
@@ -81,7 +80,7 @@ export class TimelineMonitor {
     this.#plan(Math.max(0, this.#comparedAt + this.#intervalMs - performance.now()));
   }
 
-  /** Call this after the timelines of all hosts were read elsewhere. The next comparison follows after the interval. */
+  /** Call this after all hosts' timelines were read elsewhere. The next comparison follows after the interval. */
   markCompared(): void {
     this.#comparedAt = performance.now();
   }
@@ -91,7 +90,7 @@ export class TimelineMonitor {
     if (this.#isClosed || !this.#timelines.areKnown) return;
     this.markCompared();
     const others = this.#probes.filter(({ host }) => host !== this.#current());
-    // A single hostname may lead to another machine by now. Only a new connection reaches that machine.
+    // A single hostname may lead to another machine by now. Only a new connection gets there.
     const isSingle = others.length === 0;
     for (const probe of isSingle ? this.#probes : others) void this.#ask(probe, isSingle);
   }
@@ -120,7 +119,7 @@ export class TimelineMonitor {
   }
 }
 
-/** Reads the timeline of one host, over a connection that stays open, also while the host is a standby. */
+/** Reads a host's timeline over a connection that stays open, even while the host is a standby. */
 class TimelineProbe {
   readonly host: string;
   readonly #host: Host;
@@ -136,9 +135,9 @@ class TimelineProbe {
   }
 
   /**
-   * Returns the timeline of the host; 0 for a standby. Returns undefined if the host does not respond in time, if another read is in flight, or
-   * during the pause after an error.
-   * @param mustReconnect whether to open a new connection for this read, and to close it after that
+   * Returns the host's timeline; 0 for a standby. Returns undefined if the host doesn't respond in time, if another read is in flight, or during the
+   * pause after an error.
+   * @param mustReconnect whether to open a new connection for this read, and close it afterwards
    */
   async read(mustReconnect: boolean): Promise<number | undefined> {
     if (this.#isReading || performance.now() < this.#pausedUntil) return undefined;

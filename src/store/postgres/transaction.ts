@@ -1,5 +1,5 @@
-// Executes the transactions of database operations (store/database/transaction.ts), and commits all transactions that have changed something. No other file
-// sends a commit for changes; others call the functions here. All changes are made in transactions, except that tables are dropped and analyzed outside.
+// Runs the transactions of database operations (store/database/transaction.ts), and commits everything that has changed something. No other file
+// sends a commit for changes. All changes are made in transactions, except that tables are dropped and analyzed outside of them.
 
 import { awaitLater } from "../../lib/concurrency.ts";
 import { type ExecuteOperation, operations, transactionOf } from "../database/operations.ts";
@@ -9,7 +9,7 @@ import { isCollision } from "./errors.ts";
 import type { CallProgress, Pool } from "./pool.ts";
 import { list, sql } from "./statements.ts";
 
-/** Creates the function that executes operations on connections of a pool. @param timeoutMs the time limit of the pool, in milliseconds */
+/** Creates the function that runs operations on a pool's connections. @param timeoutMs the pool's time limit, in milliseconds */
 export function createOperationExecutor(pool: Pool, timeoutMs: number): ExecuteOperation {
   return (name, args) => {
     const { kind } = operations[name];
@@ -24,10 +24,10 @@ export function createOperationExecutor(pool: Pool, timeoutMs: number): ExecuteO
 }
 
 /**
- * Commits. When this returns, all changes are on durable storage, and on the synchronous standby, if any. If this fails, the outcome is unknown,
- * unless the database itself has returned the error.
+ * Commits. When this returns, all changes are on durable storage, and on the synchronous standby, if there is one. If it fails, the outcome is
+ * unknown, unless the database itself returned the error.
  * @param last statements to send together with the commit
- * @param sent the results of earlier statements that are still in flight
+ * @param sent results of earlier statements still in flight
  * @returns the rows of each statement in `last` that returns rows
  */
 export async function commitTransaction(
@@ -40,28 +40,28 @@ export async function commitTransaction(
   progress.markCommitting();
   const results = connection.script(last === "" ? sql.commit : `${last}; ${sql.commit}`);
   await awaitAll([...sent, results]);
-  // When the wait for a standby is cancelled, PostgreSQL reports the commit as done, with a warning.
+  // If the wait for a standby is cancelled, PostgreSQL reports the commit as done, with a warning.
   const warning = connection.takeWarning();
   if (warning) throw new Error(warning);
   return results;
 }
 
-/** Commits changes that may be lost in a crash. Does not wait for the disk or a standby. @param last as for `commitTransaction` */
+/** Commits changes that a crash may lose. Doesn't wait for the disk or a standby. @param last as for `commitTransaction` */
 export function commitWithoutWait(connection: PostgresConnection, last = ""): Promise<ResultRow[][]> {
   return connection.script(last === "" ? sql.commitWithoutWait : `${last}; ${sql.commitWithoutWait}`);
 }
 
-/** Waits for all promises, even if one rejects. Then throws the error of the first rejected promise in the list. */
+/** Waits for all promises even if some reject, then throws the first error in the list. */
 export async function awaitAll<T extends readonly unknown[]>(all: readonly Promise<unknown>[]): Promise<T> {
   const settled = await Promise.allSettled(all);
   for (const result of settled) if (result.status === "rejected") throw result.reason;
   return settled.map((result) => (result as PromiseFulfilledResult<unknown>).value) as unknown as T;
 }
 
-/** Maximum attempts of a transaction that conflicts with other transactions, including the first. */
+/** Including the first. */
 const maxAttempts = 5;
 
-/** Runs a transaction, and repeats it if it conflicts with other transactions. */
+/** Runs a transaction, and repeats it if it conflicts with others. */
 export async function repeatOnCollision<T>(transact: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -72,7 +72,7 @@ export async function repeatOnCollision<T>(transact: () => Promise<T>): Promise<
   }
 }
 
-/** Executes a transaction of one statement, in one round trip. */
+/** Runs a transaction of one statement, in one round trip. */
 async function readOnce<R>(connection: PostgresConnection, transaction: Transaction<R>): Promise<R> {
   const first = transaction.next([]);
   if (first.done) return first.value;
@@ -87,7 +87,6 @@ async function readOnce<R>(connection: PostgresConnection, transaction: Transact
   return last.value;
 }
 
-/** Executes a transaction whose changes are on durable storage when it returns. */
 function changeDurably<R>(
   connection: PostgresConnection,
   progress: CallProgress,
@@ -99,7 +98,7 @@ function changeDurably<R>(
   );
 }
 
-/** Executes a transaction whose changes may be lost in a crash. */
+/** For changes that a crash may lose. */
 export function changeLoosely<R>(
   connection: PostgresConnection,
   timeoutMs: number,
@@ -110,7 +109,7 @@ export function changeLoosely<R>(
   );
 }
 
-/** Executes a transaction, and ends it with `commit` if it has changed anything. @param commit gets what `takePending` returns */
+/** Runs a transaction, and ends it with `commit` if it has changed anything. @param commit gets what `takePending` returns */
 async function commitIfChanged<R>(
   connection: PostgresConnection,
   timeoutMs: number,
@@ -124,7 +123,7 @@ async function commitIfChanged<R>(
   return result;
 }
 
-/** Executes the statements of a transaction that the caller has begun, and will commit. */
+/** Runs a transaction's statements between the caller's begin and commit. */
 export async function runStatements<R>(connection: PostgresConnection, transaction: Transaction<R>): Promise<R> {
   const { result, last, sent } = await sendStatements(connection, transaction);
   await awaitAll(last === "" ? sent : [...sent, connection.script(last)]);
@@ -132,8 +131,8 @@ export async function runStatements<R>(connection: PostgresConnection, transacti
 }
 
 /**
- * Executes the statements of a transaction that the caller has begun, but does not wait for those whose rows nobody needs. The caller sends the statements
- * `last` together with the commit, and awaits the results `sent`.
+ * The same, but without waiting for statements whose rows aren't needed. The caller sends the statements `last` together with the commit, and awaits
+ * the results `sent`.
  */
 export async function sendStatements<R>(connection: PostgresConnection, transaction: Transaction<R>) {
   const sender = new StatementSender(connection);
@@ -146,21 +145,20 @@ export async function sendStatements<R>(connection: PostgresConnection, transact
 type Prepared = Parameters<PostgresConnection["query"]>;
 
 /**
- * Sends the statements of one transaction, which the database executes in order. If a statement returns no rows, the sender does not wait for it. Without
- * parameters, such a statement is sent together with the next one. With parameters, it is sent at once, and its result is awaited later.
+ * Sends the statements of one transaction, which the database executes in order, without waiting for those that return no rows. Such a statement is
+ * sent together with the next one if it has no parameters. Otherwise, it's sent right away and awaited later.
  */
 class StatementSender {
   readonly #connection: PostgresConnection;
-  /** Statements to send in front of the next one. */
+  /** Statements to send ahead of the next one. */
   #pending: string[];
-  /** The results of statements that were sent and not awaited. */
+  /** Results that haven't been awaited. */
   #sent: Promise<unknown>[] = [];
-  /** The time of the database at the last `queryForUpdate`, in milliseconds since 1970. */
+  /** The database's time at the last `queryForUpdate`, in milliseconds since 1970. */
   #now: number | undefined;
-  /** Whether the transaction has changed anything. */
   hasChanged = false;
 
-  /** @param begin the statements that begin the transaction; by default, it has begun */
+  /** @param begin statements that begin the transaction, if that hasn't happened */
   constructor(connection: PostgresConnection, begin?: string) {
     this.#connection = connection;
     this.#pending = begin === undefined ? [] : [begin];
@@ -173,7 +171,7 @@ class StatementSender {
     return step.value;
   }
 
-  /** Sends a statement. Returns its rows; an empty list if it changes rows and has no `returning` clause. */
+  /** Sends a statement. Returns its rows; none if it changes rows and has no `returning` clause. */
   async send(statement: Statement): Promise<readonly Row[]> {
     switch (statement.kind) {
       case "query":
@@ -192,7 +190,7 @@ class StatementSender {
     return [];
   }
 
-  /** Returns the statements that were not sent, and the results that were not awaited. The caller sends and awaits them. */
+  /** Returns the statements not sent yet and the results not awaited, for the caller to deal with. */
   takePending(): [last: string, sent: readonly Promise<unknown>[]] {
     const taken: [string, readonly Promise<unknown>[]] = [this.#pending.join("; "), this.#sent];
     this.#pending = [];
@@ -207,7 +205,7 @@ class StatementSender {
     return rows;
   }
 
-  /** Locks rows, and reads the time of the database. */
+  /** Locks rows, and reads the database's time. */
   async #lock(text: string, values: StatementValues): Promise<readonly Row[]> {
     const { statement } = toPostgres(text, values);
     const [rows = [], times = []] = await this.#askPlain(`${statement} for update; ${sql.now}`);
@@ -237,7 +235,7 @@ class StatementSender {
     return answerAfter(sent, sent.at(-1) as Promise<readonly Row[]>);
   }
 
-  /** Sends a statement with parameters, after the pending ones. Does not wait. */
+  /** The same, without waiting. */
   #sendPrepared(...statement: Prepared): void {
     const [pending, sent] = this.takePending();
     const first = pending === "" ? [] : [this.#connection.script(pending)];
@@ -246,7 +244,7 @@ class StatementSender {
   }
 }
 
-/** Waits for results and an answer. After an error, the database rejects all later statements of the transaction, so the first error is thrown. */
+/** After an error, the database rejects all later statements of the transaction, so throw the first one. */
 async function answerAfter<T>(sent: readonly Promise<unknown>[], answer: Promise<T>): Promise<T> {
   await awaitAll([...sent, answer]);
   return answer;
@@ -258,8 +256,8 @@ function toStore({ kind, table, where }: Extract<Statement, { kind: "insert" | "
 }
 
 /**
- * Writes values into a statement. If all of them are numbers, they become part of the statement, so that the plan is made for them. Otherwise they
- * become parameters: texts must be parameters, and a connection keeps every prepared statement, so its text must be the same for all values.
+ * Puts values into a statement. If they're all numbers, they become part of it, so that it's planned for them. Otherwise they become parameters: text
+ * has to be one, and since a connection keeps every prepared statement, the text must be the same for all values.
  */
 function toPostgres(text: string, values: StatementValues): { statement: string; parameters: (string | number)[] } {
   const hasTexts = Object.values(values).some((value) => typeof value === "string");
