@@ -1,6 +1,6 @@
-// An API key is a prefix, 36 random letters and digits (214 bits), and a six-character checksum.
-// The prefix, `sfk_` or `sfk_test_` for a sandbox, makes keys recognizable to people and programs. A live key has no underscore after its prefix, so
-// the two can't be confused. With the checksum, secret scanners and clients spot a mistyped key without a request.
+// An API key is `sfk_`, or `sfk_test_` for a sandbox, followed by 36 random letters and digits (214 bits) and a six-character checksum.
+// The start makes keys recognizable to people and programs. Only sandbox keys have a second underscore, so the two can't be confused. With the
+// checksum, secret scanners and clients spot a mistyped key without a request.
 
 import { randomText, toBase62 } from "../lib/text.ts";
 
@@ -19,7 +19,7 @@ const form = new RegExp(`^${marks}[0-9A-Za-z]{${keyLength}}$`);
 const longerThanShown = new RegExp(`${marks}[0-9A-Za-z]{${shownRandomLength + 1},}`, "g");
 /** A percent-encoded letter, digit or underscore. */
 const encodedCharacter = /%(?:3\d|[46][1-9a-f]|[57][\da]|5f)/gi;
-const beginning = new RegExp(`^${marks}[0-9A-Za-z]{0,${keyLength - 1}}$`);
+const partial = new RegExp(`^${marks}[0-9A-Za-z]{0,${keyLength - 1}}$`);
 
 /** What a key allows. `write` includes `read`. */
 export const scopes = ["read", "write"] as const;
@@ -68,7 +68,7 @@ export function redactKeys(text: string): string {
 
 /** Whether `text` looks like the start of a key. */
 export function isPartialKey(text: string): boolean {
-  return beginning.test(text);
+  return partial.test(text);
 }
 
 export function isKey(key: string): boolean {

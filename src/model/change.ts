@@ -107,7 +107,7 @@ export interface Intent {
 
 /**
  * How an upsert finds its record: by the value of a field. The writer looks up which records have the value at some revision, and the transaction
- * brings that up to date (store/writes/present-matches.ts). Revisions can't be compared across a restore, so the intent also needs `ifSystemEpoch`,
+ * brings that up to date (store/writes/current-matches.ts). Revisions can't be compared across a restore, so the intent also needs `ifSystemEpoch`,
  * `ifEpoch` or `authorizedBy`.
  */
 export interface Match {

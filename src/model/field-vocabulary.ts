@@ -9,12 +9,12 @@ import { fillers, nounsOf, owners, synonymsOf } from "./field-synonyms.ts";
 import { fieldPaths, type Resource } from "./resource.ts";
 
 /** How sure a match is. A whole path is surer than its last name alone. */
-export const sureness = { path: 5, lastName: 4, synonym: 3, withoutOwner: 2, misspelt: 1 } as const;
+export const confidence = { path: 5, lastName: 4, synonym: 3, withoutOwner: 2, misspelt: 1 } as const;
 
 /** The field a name means. */
 export interface NamedField {
   readonly field: string;
-  readonly sureness: number;
+  readonly confidence: number;
 }
 
 /** What names are compared with. */
@@ -116,13 +116,13 @@ class Vocabulary {
     if (column.length > 100) return undefined;
     const words = wordsOf(column);
     const common = this.#commonField(column);
-    if (common !== undefined) return { field: common, sureness: sureness.synonym };
+    if (common !== undefined) return { field: common, confidence: confidence.synonym };
     const remark = /\(.*?\)|\[.*?\]/g;
     const isRemarkUnknown = (column.match(remark) ?? []).every((one) => this.#isUnknown(one));
     const found = this.#findByWords(isRemarkUnknown ? wordsOf(column.replace(remark, " ")) : words);
     if (found) return found;
     const misspelt = this.#findMisspelt(toKey(words));
-    return misspelt ? { field: misspelt, sureness: sureness.misspelt } : undefined;
+    return misspelt ? { field: misspelt, confidence: confidence.misspelt } : undefined;
   }
 
   /** Finds a field by its path, or by the path's last name if that's unique. Ignores case and punctuation. */
@@ -130,21 +130,21 @@ class Vocabulary {
     const name = normal(column);
     if (name === "") return undefined;
     const path = this.#paths.find((one) => one === column) ?? this.#paths.find((one) => normal(one) === name);
-    if (path !== undefined) return { field: path, sureness: sureness.path };
+    if (path !== undefined) return { field: path, confidence: confidence.path };
     const [end, ...others] = this.#paths.filter((one) => normal(lastOf(one)) === name);
-    return end !== undefined && others.length === 0 ? { field: end, sureness: sureness.lastName } : undefined;
+    return end !== undefined && others.length === 0 ? { field: end, confidence: confidence.lastName } : undefined;
   }
 
   #findByWords(words: readonly string[]): NamedField | undefined {
     const whole = this.#onlyField(words);
-    if (whole) return { field: whole, sureness: sureness.synonym };
+    if (whole) return { field: whole, confidence: confidence.synonym };
     const withoutNoun = this.#onlyField(this.#withoutNouns(words));
-    if (withoutNoun) return { field: withoutNoun, sureness: sureness.withoutOwner };
+    if (withoutNoun) return { field: withoutNoun, confidence: confidence.withoutOwner };
     const rest = this.#withoutNouns(words.filter((word) => !owners.has(word)));
     const inGroup = this.#onlyField(rest);
     // "Contact name" isn't the name of the record, but "Contact city" is the town in its address.
     return inGroup?.includes(".") || inGroup === "Email"
-      ? { field: inGroup, sureness: sureness.withoutOwner }
+      ? { field: inGroup, confidence: confidence.withoutOwner }
       : undefined;
   }
 

@@ -48,8 +48,8 @@ import type { Resource } from "../../model/resource.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { DryRunEngine } from "../../store/writes/dry-run-engine.ts";
 import {
+  resolveMatch,
   severalMatchesError,
-  toReading,
   toUpsertValues,
   validateAs,
   validationProblem,
@@ -269,10 +269,10 @@ class Import {
     const { valuesJson, newJson } = toUpsertValues(resource, input, fieldErrors);
     const match = { ...target.match, newJson };
     const intent: Intent = { ...common, operation: "upsert", valuesJson, match };
-    const reading = toReading(intent, match, match.found);
-    if ("rejectionReason" in reading)
+    const resolved = resolveMatch(intent, match, match.found);
+    if ("rejectionReason" in resolved)
       this.#errors.run((limits) => {
-        throw invalidRecordError(rejectionFieldErrors(reading, intent, resource, row, limits), limits);
+        throw invalidRecordError(rejectionFieldErrors(resolved, intent, resource, row, limits), limits);
       });
     return intent;
   }

@@ -233,9 +233,9 @@ interface CheckedWebhook {
   /** Whether the cursor in its state is well-formed. */
   hasCursor?: boolean;
   /** Secrets without an end. There must be exactly one. */
-  presentSecretCount: number;
+  currentSecretCount: number;
   /** Whether all secrets are well-formed. */
-  areSecretsFit: boolean;
+  areSecretsValid: boolean;
 }
 
 /** Checks the rows of webhooks, added in any order. */
@@ -255,8 +255,8 @@ class WebhookChecker {
 
   addSecret({ webhook_id, secret, until }: Row): void {
     const webhook = this.#of(webhook_id);
-    if (until === null) webhook.presentSecretCount++;
-    webhook.areSecretsFit &&= isWebhookSecret(String(secret));
+    if (until === null) webhook.currentSecretCount++;
+    webhook.areSecretsValid &&= isWebhookSecret(String(secret));
   }
 
   finish(): string[] {
@@ -266,7 +266,7 @@ class WebhookChecker {
   }
 
   #of(id: unknown): CheckedWebhook {
-    const webhook = this.#webhooks.get(Number(id)) ?? { presentSecretCount: 0, areSecretsFit: true };
+    const webhook = this.#webhooks.get(Number(id)) ?? { currentSecretCount: 0, areSecretsValid: true };
     this.#webhooks.set(Number(id), webhook);
     return webhook;
   }
@@ -276,15 +276,15 @@ function describeWebhookFault({
   site,
   stateSite,
   hasCursor,
-  presentSecretCount: present,
-  areSecretsFit,
+  currentSecretCount,
+  areSecretsValid,
 }: CheckedWebhook): string | undefined {
   if (site === undefined) return "has no record";
   if (stateSite === undefined)
     return "is incomplete: `webhook add` is in progress or was interrupted; if it was interrupted, remove the webhook";
   if (site !== stateSite) return `is of site ${site}, and its state of site ${stateSite}`;
   if (!hasCursor) return "has a damaged cursor";
-  return present === 1 && areSecretsFit ? undefined : "has damaged secrets";
+  return currentSecretCount === 1 && areSecretsValid ? undefined : "has damaged secrets";
 }
 
 // The records read so far, each with the revision of its last journal entry. They're in a temporary file because a site may have millions. The

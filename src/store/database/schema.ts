@@ -14,13 +14,13 @@ export const schemaVersion = 1;
 export type DeclaredTables = Readonly<Record<string, Table>>;
 
 /** The columns of each table in a database. */
-type PresentColumns = ReadonlyMap<string, ReadonlySet<string>>;
+type ExistingColumns = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** @param rows pairs of a table and one of its columns */
-export function toPresentColumns(rows: Iterable<readonly [table: string, column: string]>): PresentColumns {
-  const present = new Map<string, Set<string>>();
-  for (const [table, column] of rows) present.set(table, (present.get(table) ?? new Set()).add(column));
-  return present;
+export function toExistingColumns(rows: Iterable<readonly [table: string, column: string]>): ExistingColumns {
+  const existing = new Map<string, Set<string>>();
+  for (const [table, column] of rows) existing.set(table, (existing.get(table) ?? new Set()).add(column));
+  return existing;
 }
 
 /** How an engine writes the statements for a table. */
@@ -37,13 +37,13 @@ interface TableDialect {
  *   hide the loss of its data
  */
 export function missingTables(
-  present: PresentColumns,
+  existing: ExistingColumns,
   { integer, options }: TableDialect,
   declared: DeclaredTables = tables,
 ): string[] {
-  const isNew = !Object.keys(declared).some((name) => present.has(name));
+  const isNew = !Object.keys(declared).some((name) => existing.has(name));
   return Object.entries(declared).flatMap(([name, table]) => {
-    const known = present.get(name);
+    const known = existing.get(name);
     if (!known && !isNew && !table.isAdded) throw notOursError(`lacks the table ${name}`);
     const missing = Object.entries(table.columns).filter(([column]) => !known?.has(column));
     const wrong = missing.find(([, type]) => known && !type.startsWith("added"));
@@ -88,21 +88,21 @@ interface ViewDialect {
 /**
  * Returns the views that are missing or lack columns, such as `address_town` in the view `brand` for `Address.Town`. Versions of the program with
  * different fields may share a database, so columns are only added, after the existing ones.
- * @param present the statements that created the views, by name
+ * @param existing the statements that created the views, by name
  */
 export function missingViews(
-  present: ReadonlyMap<string, string>,
+  existing: ReadonlyMap<string, string>,
   { create, textAt, paths }: ViewDialect,
   resources: readonly Resource[],
 ): ReportingView[] {
   return resources.flatMap((resource) => {
     const name = resource.name.replaceAll("-", "_");
-    const known = [...(present.get(name) ?? "").matchAll(paths)].map(([, path = ""]) => path.replaceAll(",", "."));
+    const known = [...(existing.get(name) ?? "").matchAll(paths)].map(([, path = ""]) => path.replaceAll(",", "."));
     const columns = new Set([...known, ...resource.textFields.map(({ path }) => path)]);
     const texts = Array.from(columns, (path) => `coalesce(${textAt(path)}, '') as "${snakeCase(path)}"`);
     const all = ["site_id", "id", "revision", ...texts].join(", ");
     const sql = `${create} "${name}" as select ${all} from records where resource = '${resource.name}' and body is not null`;
-    return present.get(name) === sql ? [] : [{ name, sql }];
+    return existing.get(name) === sql ? [] : [{ name, sql }];
   });
 }
 

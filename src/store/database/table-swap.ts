@@ -108,14 +108,14 @@ async function fillAndSwap(steps: TableSetSteps, rows: AsyncIterable<DumpedRow>)
     return replaced;
   } catch (error) {
     if (!(await steps.recover())) throw error;
-    if (!(await isThere(steps, incoming))) throw supersededError(error);
+    if (!(await exists(steps, incoming))) throw supersededError(error);
     // Report the first error, even if dropping the new tables fails too. The next restore drops them.
     await steps.drop(incoming).catch(() => {});
     throw error;
   }
 }
 
-async function isThere(steps: TableSetSteps, { kind, id }: TableSet): Promise<boolean> {
+async function exists(steps: TableSetSteps, { kind, id }: TableSet): Promise<boolean> {
   return tableSetsIn(await steps.readNames(), kind).some((set) => set.id === id);
 }
 

@@ -212,7 +212,7 @@ export interface DumpOptions {
   /** Returns what the table is called in the database. Default: its own name. */
   readonly nameOf?: (table: TableName) => string;
   /** The tables that exist. Default: all of them. */
-  readonly present?: readonly TableName[];
+  readonly existing?: readonly TableName[];
   /** The site to read. Default: all of them. */
   readonly site?: number | undefined;
 }

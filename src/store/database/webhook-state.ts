@@ -118,13 +118,13 @@ function withUpdateIfExpected(
  * @param current the latest secret
  */
 function withRotatedSecret(
-  [present]: readonly WebhookSecret[],
+  [current]: readonly WebhookSecret[],
   secret: string,
   now: number,
   until: number,
 ): readonly WebhookSecret[] {
-  const createdAt = present ? Math.max(now, present.createdAt + 1) : now;
-  return [{ secret, createdAt, until: null }, ...(present ? [{ ...present, until }] : [])];
+  const createdAt = current ? Math.max(now, current.createdAt + 1) : now;
+  return [{ secret, createdAt, until: null }, ...(current ? [{ ...current, until }] : [])];
 }
 
 const ofWebhook = "where site_id = :site_id and webhook_id = :webhook_id";

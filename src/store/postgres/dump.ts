@@ -10,13 +10,13 @@ const pageSize = 1000;
 /** Reads the rows of a dump (`tablesWith`) as of one moment, on a connection of its own. */
 export async function* dumpRows(
   primary: Primary,
-  { nameOf = (table) => table, present, site }: DumpOptions = {},
+  { nameOf = (table) => table, existing, site }: DumpOptions = {},
 ): AsyncGenerator<DumpedRow> {
   const connection = await openConnection(primary);
   try {
     await step(connection, connection.script(sql.beginRead));
     for (const table of tablesWith(site)) {
-      if (present && !present.includes(table)) continue;
+      if (existing && !existing.includes(table)) continue;
       const pages = connection.pages(sql.dump(table, nameOf(table), site), pageSize);
       for (;;) {
         const page = await step(connection, pages.next());

@@ -9,7 +9,7 @@ import {
   missingViews,
   schemaTooNewError,
   schemaVersion,
-  toPresentColumns,
+  toExistingColumns,
 } from "../database/schema.ts";
 import { tables } from "../database/tables.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
@@ -114,12 +114,12 @@ function requireEncoding(encoding: string | null | undefined): void {
 /** @throws ProblemError `unavailable` if a newer version of the program created the tables */
 function toSchema({ version, views }: ResultRow, columns: readonly ResultRow[], latest: Latest): Schema {
   if (version > schemaVersion) throw schemaTooNewError(version);
-  const present = toPresentColumns(columns.map(({ relname, attname }) => [relname, attname]));
+  const existing = toExistingColumns(columns.map(({ relname, attname }) => [relname, attname]));
   const lines = [...(views as string).matchAll(/^create or replace view "([^"]+)" .*$/gm)];
   const known = new Map(lines.map(([line, name = ""]) => [name, line]));
   return {
     isNew: version === 0,
-    missing: missingTables(present, { integer: "bigint", options: () => "" }, latest.tables),
+    missing: missingTables(existing, { integer: "bigint", options: () => "" }, latest.tables),
     views: known,
     missingViews: missingViews(known, viewDialect, latest.resources),
   };

@@ -58,7 +58,7 @@ function createTableSetSteps(connection: PostgresConnection, primary: Primary, a
     },
     drop: (set) => dropTables(connection, set),
     readHeads: (set) => headsIn(connection, set),
-    dump: (set, present) => dumpRows(primary, { present, nameOf: (table) => tableNameIn(set, table) }),
+    dump: (set, existing) => dumpRows(primary, { existing, nameOf: (table) => tableNameIn(set, table) }),
     recover: async () => {
       if (connection.isOpen) await run(connection, "rollback");
       return connection.isOpen;

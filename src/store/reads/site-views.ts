@@ -284,10 +284,10 @@ export class SiteViews {
     this.#loadPolicy.resetSite(site);
     if (!this.#snapshots.hasRoomFor(bytes)) return;
     // After a failure, requests keep reading from the database, and the count starts from zero.
-    this.#loadAtPresentHead(site).catch(() => {});
+    this.#loadAtCurrentHead(site).catch(() => {});
   }
 
-  async #loadAtPresentHead(site: number): Promise<void> {
+  async #loadAtCurrentHead(site: number): Promise<void> {
     const [head] = await this.#engine.readHeads([site]);
     await this.#loadSnapshot(site, head as Head);
   }

@@ -8,13 +8,13 @@ type Cell = string | number | null;
 /** Reads the rows of a dump (`tablesWith`) as of one moment, on a connection of its own. */
 export function* dumpRows(
   open: () => Database,
-  { nameOf = (table) => table, present, site }: DumpOptions = {},
+  { nameOf = (table) => table, existing, site }: DumpOptions = {},
 ): Generator<DumpedRow> {
   const database = open();
   try {
     database.run("begin");
     for (const table of tablesWith(site)) {
-      if (present && !present.includes(table)) continue;
+      if (existing && !existing.includes(table)) continue;
       const where = site === undefined ? "" : `where ${siteColumnOf(table)} = ${site}`;
       const from = nameOf(table);
       const text = `select ${dumpedColumns(table, from)} from ${from} ${where}`;

@@ -9,7 +9,7 @@ import {
   missingViews,
   schemaTooNewError,
   schemaVersion,
-  toPresentColumns,
+  toExistingColumns,
 } from "../database/schema.ts";
 import { withSqliteErrors } from "./errors.ts";
 import { runInTransaction } from "./transaction.ts";
@@ -59,7 +59,7 @@ function missingIn(database: Database, declared?: DeclaredTables): string[] {
     options: ({ key, columns: types }: DeclaredTables[string]) =>
       key.length === 1 && types[key[0] as string] === "integer" ? " strict" : " strict, without rowid",
   };
-  return missingTables(toPresentColumns(columns.values() as [string, string][]), dialect, declared);
+  return missingTables(toExistingColumns(columns.values() as [string, string][]), dialect, declared);
 }
 
 /** Returns the version of a schema that this program knows; 0 for an empty file. @throws ProblemError `unavailable` like `openDatabase` */

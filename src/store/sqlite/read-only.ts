@@ -70,7 +70,7 @@ function accessTo(path: string): Access {
     new Database(`${address}?${parameters}`, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
   const withLog = opener("mode=ro");
   if (canRead(withLog)) return { open: withLog, guard: () => {} };
-  return { open: opener("immutable=1"), guard: guardAlone(file) };
+  return { open: opener("immutable=1"), guard: guardImmutable(file) };
 }
 
 function canRead(open: () => Database): boolean {
@@ -90,7 +90,7 @@ function canRead(open: () => Database): boolean {
  * file doesn't change (https://sqlite.org/wal.html, "Read-Only Databases").
  * @throws ProblemError `unavailable` if there's a log
  */
-function guardAlone(file: string): () => void {
+function guardImmutable(file: string): () => void {
   if (logSize(file) > 0) {
     throw unavailableError(
       `the database ${file} cannot be read where nothing can be written: its newest changes are only in ${file}-wal; copy both files into a folder of your own and read them there`,

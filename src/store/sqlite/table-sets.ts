@@ -63,7 +63,7 @@ function createTableSetSteps(database: Database, open: () => Database, amend?: A
     },
     drop: (set) => dropTables(database, set),
     readHeads: async (set) => headsIn(database, set),
-    dump: (set, present) => dumpRows(open, { present, nameOf: (table) => tableNameIn(set, table) }),
+    dump: (set, existing) => dumpRows(open, { existing, nameOf: (table) => tableNameIn(set, table) }),
     recover: async () => true,
   };
 }

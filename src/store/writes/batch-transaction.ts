@@ -15,7 +15,7 @@ import type { AtomicCommitOptions, AtomicCommitResult, NotDone, StoredBatch } fr
 import { idempotencyLifetimeMs } from "../../model/limits.ts";
 import { toRunId } from "../../model/run.ts";
 import type { JournalRow, ResponseRow, StoredResponse } from "./batch-rows.ts";
-import { PresentMatches } from "./present-matches.ts";
+import { CurrentMatches } from "./current-matches.ts";
 
 /** The primary key of a stored response. */
 type ResponseKey = Pick<ResponseRow, "site_id" | "key_id" | "name">;
@@ -32,7 +32,7 @@ interface StoredBody {
 
 export class BatchTransaction {
   /** What has changed since the writers looked up the records of their upserts. */
-  readonly presentMatches: PresentMatches;
+  readonly currentMatches: CurrentMatches;
   readonly #options: AtomicCommitOptions;
   /** IDs of the records created by the run, by resource. */
   readonly #created = new Map<string, Set<number>>();
@@ -47,7 +47,7 @@ export class BatchTransaction {
   constructor(options?: AtomicCommitOptions) {
     this.#options = options ?? {};
     const several = options?.run ? "run" : "large";
-    this.presentMatches = new PresentMatches(options ? several : "batch");
+    this.currentMatches = new CurrentMatches(options ? several : "batch");
   }
 
   /** Whether a rejected intent ended the transaction, so that nothing is stored. */
@@ -90,7 +90,7 @@ export class BatchTransaction {
 
   trackChange(change: JournalRow): void {
     const { site_id: site, resource, id, operation, revision } = change;
-    this.presentMatches.track(site, change);
+    this.currentMatches.track(site, change);
     this.#lastRevision = revision;
     if (!this.#options.run || operation !== "create") return;
     const created = this.#created.get(resource);

@@ -7,7 +7,7 @@
 // 2. The site is neither removed nor being imported.
 // 3. The idempotency key is new. A repeated request gets the stored response; a different one with the same key is rejected.
 // 4. The preconditions on the site hold: `ifHead`, `ifEpoch`.
-// 5. An upsert has a record to update, or can create one (present-matches.ts, record-match.ts).
+// 5. An upsert has a record to update, or can create one (current-matches.ts, record-match.ts).
 // 6. The record wasn't created by the same run (batch-transaction.ts).
 // 7. The preconditions on the record hold (`decideRecordChange`).
 //
@@ -33,7 +33,7 @@ import { isUsableEpoch, type SiteState } from "../database/site-state.ts";
 import { type BatchRow, BatchRows, type JournalRow, type ResponseRow, type StoredResponse } from "./batch-rows.ts";
 import { BatchTransaction } from "./batch-transaction.ts";
 import { parseRecord, stringifyRecord } from "./parsed-record.ts";
-import { onlyRecord, toReading } from "./record-match.ts";
+import { onlyRecord, resolveMatch } from "./record-match.ts";
 import { authorizationKeys, rejectIfAuthorizationChanged, type SystemRecordKey } from "./write-authorization.ts";
 
 /**
@@ -117,7 +117,7 @@ export function decideBatch(intents: readonly Intent[], state: BatchState, atomi
     }
     state.transaction.trackOutcome(outcome);
   }
-  requireSound(result.entries, revisions, state);
+  assertContiguous(result.entries, revisions, state);
   return result;
 }
 
@@ -143,17 +143,17 @@ export function isBatchAborted(outcomes: readonly Outcome[], intents: readonly I
  * Rejections that are about the writer rather than the record. They abort the batch even if the intent is optional, because the writer has to start
  * over.
  */
-const reasonsToBeginAgain: ReadonlySet<string> = new Set(["other-epoch", "authorization-changed", "match-outdated"]);
+const reasonsToStartOver: ReadonlySet<string> = new Set(["other-epoch", "authorization-changed", "match-outdated"]);
 
 function abortsBatch(outcome: Outcome, { isOptional }: Intent): boolean {
-  return outcome.kind === "rejected" && (!isOptional || reasonsToBeginAgain.has(outcome.rejectionReason));
+  return outcome.kind === "rejected" && (!isOptional || reasonsToStartOver.has(outcome.rejectionReason));
 }
 
 /**
  * Asserts that entries are numbered without gaps up to their site's new revision, and that updates, and only updates, have a record before. Readers
  * of the journal rely on this; `Snapshot.apply` checks it again.
  */
-function requireSound(entries: readonly JournalRow[], revisions: Map<number, number>, { sites }: BatchState): void {
+function assertContiguous(entries: readonly JournalRow[], revisions: Map<number, number>, { sites }: BatchState): void {
   for (const { site_id: site, revision, operation, before } of entries) {
     const last = revisions.get(site) as number;
     if (revision !== last + 1) throw new Error(`site ${site}: entry ${revision} does not follow on entry ${last}`);
@@ -188,11 +188,11 @@ function decideIntent(sent: Intent, state: BatchState, result: BatchResult): Out
   const { ifHead, ifEpoch, match } = sent;
   if (ifHead !== undefined && ifHead !== headVersion(site)) return rejected("precondition-failed");
   if (ifEpoch !== undefined && ifEpoch !== site.epoch) return rejected("other-epoch");
-  const intent = match ? readUpsert(sent, match, state) : sent;
+  const intent = match ? resolveUpsert(sent, match, state) : sent;
   if ("rejectionReason" in intent) return intent;
   const row = intent.id === undefined ? undefined : state.rows.find(intent.site, intent.resource, intent.id);
   if (state.transaction.hasCreated(intent)) return rejected("not-found");
-  if (row) requireInJournal(row, site);
+  if (row) assertInJournal(row, site);
   const nextId = (site.lastIds[intent.resource] ?? 0) + 1;
   const decision = decideRecordChange(intent, row, nextId, site.epoch);
   if (decision.kind === "rejected") return row ? { ...decision, revision: row.revision } : decision;
@@ -212,15 +212,15 @@ function rejected(rejectionReason: RejectedOutcome["rejectionReason"]): Rejected
 }
 
 /** Returns the update or create that an upsert amounts to by now, or the rejection. */
-function readUpsert(intent: Intent, match: Match, { transaction, rows }: BatchState): Intent | RejectedOutcome {
-  const found = transaction.presentMatches.find(intent, match);
+function resolveUpsert(intent: Intent, match: Match, { transaction, rows }: BatchState): Intent | RejectedOutcome {
+  const found = transaction.currentMatches.find(intent, match);
   if ("rejectionReason" in found) return found;
-  const reading = toReading(intent, match, found);
-  if ("rejectionReason" in reading || reading.operation === "create") return reading;
-  const body = rows.find(reading.site, reading.resource, reading.id as number)?.body;
+  const resolved = resolveMatch(intent, match, found);
+  if ("rejectionReason" in resolved || resolved.operation === "create") return resolved;
+  const body = rows.find(resolved.site, resolved.resource, resolved.id as number)?.body;
   // In a dry run, the row is read later than the changes, so the value may be different.
   const isSame = body != null && textAt(parseRecord(body), match.keys) === match.value;
-  return isSame ? reading : rejected("match-outdated");
+  return isSame ? resolved : rejected("match-outdated");
 }
 
 /** Records a change as its site's next revision, and updates the rows of the site and record. Returns the journal entry. */
@@ -269,7 +269,7 @@ function countsAfterChange(
 }
 
 /** Asserts that the record has no change later than the site's last journal entry. */
-function requireInJournal({ site_id, resource, id, revision }: BatchRow, { revision: last }: SiteState): void {
+function assertInJournal({ site_id, resource, id, revision }: BatchRow, { revision: last }: SiteState): void {
   if (revision > last)
     throw new Error(`site ${site_id} is at revision ${last}, and its ${resource} ${id} at revision ${revision}`);
 }

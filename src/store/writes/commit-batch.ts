@@ -83,13 +83,13 @@ const lastChanges = `select ${recordChangeColumns} from journal where site_id = 
  * the values. Usually, the site's revision shows that nothing has.
  */
 export function* updateMatches(intents: readonly Intent[], state: BatchState): Transaction<void> {
-  const { presentMatches } = state.transaction;
-  for (const part of presentMatches.entriesToRead(intents)) {
+  const { currentMatches } = state.transaction;
+  for (const part of currentMatches.entriesToRead(intents)) {
     const last = (state.sites.get(part.site) as SiteState).revision;
     const entries = last > part.revision ? yield query(lastChanges, { ...part }) : [];
-    presentMatches.add(intents, part, entries as unknown as RecordChange[], last);
+    currentMatches.add(intents, part, entries as unknown as RecordChange[], last);
   }
-  addRows(state, yield findByKeys("records", presentMatches.recordsToRead(intents, state.rows)));
+  addRows(state, yield findByKeys("records", currentMatches.recordsToRead(intents, state.rows)));
 }
 
 /** Stores the results of a batch, except the states of its sites. */

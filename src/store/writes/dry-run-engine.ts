@@ -20,7 +20,7 @@ import { isUsableEpoch, newSiteState, type SiteState } from "../database/site-st
 import { decideBatch, emptyBatchState, keysOfBatch } from "./batch.ts";
 import type { BatchRow, BatchRows } from "./batch-rows.ts";
 import { BatchTransaction } from "./batch-transaction.ts";
-import type { PresentMatches } from "./present-matches.ts";
+import type { CurrentMatches } from "./current-matches.ts";
 
 const withScratchErrors = withTemporaryFileErrors("the records cannot be kept in a temporary file for the dry run");
 
@@ -84,10 +84,10 @@ export class DryRunEngine implements EngineCommits {
     atomic?: boolean,
   ): Promise<readonly Outcome[]> {
     await this.#yieldIfDue();
-    const { presentMatches } = transaction;
+    const { currentMatches } = transaction;
     const state = emptyBatchState("", transaction);
-    await this.#readChanges(intents, presentMatches);
-    const keys = [...keysOfBatch(intents).records, ...presentMatches.recordsToRead(intents, state.rows)];
+    await this.#readChanges(intents, currentMatches);
+    const keys = [...keysOfBatch(intents).records, ...currentMatches.recordsToRead(intents, state.rows)];
     const unchanged = withScratchErrors(() => this.#addChanged(keys, state.rows));
     const read = await this.#read(unchanged);
     const revisions = new Map<BatchRow, number>();
@@ -113,8 +113,8 @@ export class DryRunEngine implements EngineCommits {
   }
 
   /** Reads what has changed since the writers of upserts looked up their records. */
-  async #readChanges(intents: readonly Intent[], presentMatches: PresentMatches): Promise<void> {
-    for (const part of presentMatches.entriesToRead(intents)) {
+  async #readChanges(intents: readonly Intent[], currentMatches: CurrentMatches): Promise<void> {
+    for (const part of currentMatches.entriesToRead(intents)) {
       const entries: RecordChange[] = [];
       let last: number;
       do {
@@ -124,7 +124,7 @@ export class DryRunEngine implements EngineCommits {
         if (page.floor > part.revision || entries.length > part.limit) entries.length = 0;
         else entries.push(...page.entries);
       } while (entries.length > 0 && part.revision + entries.length < last);
-      presentMatches.add(intents, part, entries.toReversed(), last);
+      currentMatches.add(intents, part, entries.toReversed(), last);
     }
   }
 

@@ -1,7 +1,7 @@
 // Upserts update the record that has a value, or create one. Imports (`--match`) and batch requests (`match`) use them.
 //
 // The writer looks up the records with the value, and validates the fields both as changes and as a new record, so an upsert is plain data
-// (`Intent.match`). The transaction brings the match up to date (present-matches.ts) and turns it into one or the other (`toReading`).
+// (`Intent.match`). The transaction brings the match up to date (current-matches.ts) and turns it into one or the other (`resolveMatch`).
 
 import type { FoundRecords, Intent, Match, RejectedOutcome } from "../../model/change.ts";
 import { maxFoundIds } from "../../model/change.ts";
@@ -69,7 +69,7 @@ export function validationProblem(...args: Parameters<typeof validateAs>): Probl
 }
 
 /** Returns the update or create that an upsert amounts to if the records `found` have its value, or why it's rejected. */
-export function toReading(
+export function resolveMatch(
   intent: Intent,
   { newJson = intent.valuesJson }: Match,
   found: FoundRecords,

@@ -79,14 +79,15 @@ export async function planUndo(
   run: string,
   mayUndo: (actor: string) => boolean,
 ): Promise<UndoPlan> {
-  const known = presentHead(site);
+  // Copied, because a snapshot's head advances while we read the database.
+  const known: SiteHead = { siteId: site.siteId, ...copyHead(site) };
   const changed = await readChangedRecords(engine, known, run, mayUndo);
   const records: UndoneRecord[] = [];
   const skipped: LaterChangedRecord[] = [];
   await readInChunks(changed, readSize, async (chunk) => {
-    const rows = await readPresentRows(engine, known, chunk);
+    const rows = await readCurrentRows(engine, known, chunk);
     for (const [index, record] of chunk.entries()) {
-      const { revision, body } = rows[index] as PresentRow;
+      const { revision, body } = rows[index] as CurrentRow;
       if (body === record.before) continue;
       if (revision === record.last) records.push(record);
       else skipped.push({ resource: record.resource, id: record.id, revision });
@@ -150,24 +151,19 @@ async function* readEntriesOfRun(engine: PlanReads, site: SiteHead, run: string)
   }
 }
 
-type PresentRow = Pick<RecordRow, "revision" | "body">;
+type CurrentRow = Pick<RecordRow, "revision" | "body">;
 
 /** Returns the rows in the order of `records`. */
-async function readPresentRows(
+async function readCurrentRows(
   engine: Pick<Engine, "readRows">,
   site: SiteHead,
   records: readonly RecordKey[],
-): Promise<PresentRow[]> {
+): Promise<CurrentRow[]> {
   const keys = records.map(({ resource, id }) => ({ resource, id }));
   const { head, rows } = await engine.readRows(site.siteId, keys);
   requireSameHistory(head, site);
-  const found = new Map<string, PresentRow>(rows.map((row) => [toKeyText(row), row]));
+  const found = new Map<string, CurrentRow>(rows.map((row) => [toKeyText(row), row]));
   return keys.map((key) => found.get(toKeyText(key)) ?? { revision: 0, body: null });
-}
-
-/** Copies the caller's head, because a snapshot's advances while we read the database. */
-function presentHead(site: SiteHead): SiteHead {
-  return { siteId: site.siteId, ...copyHead(site) };
 }
 
 function requireSameHistory(head: Head, site: SiteHead): void {

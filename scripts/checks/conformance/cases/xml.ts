@@ -99,7 +99,7 @@ export const xmlCases = [
       shop.problem(await post(shop, unknown), 400);
     },
   ),
-  once('`xsi:nil="true"` is a 400', '`xsi:nil="true"` gets a 400 that says what to do', async (shop) => {
+  once('`xsi:nil="true"` gets a 400', '`xsi:nil="true"` gets a 400 that says what to do', async (shop) => {
     const body = `<Brand xmlns:xsi="${instance}">${name(shop)}<AccountNumber xsi:nil="true"/></Brand>`;
     shop.problem(await shop.call("POST", "brands", { body, format: "xml" }), 400, /leave out the element/);
   }),

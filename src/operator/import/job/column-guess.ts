@@ -7,7 +7,7 @@
 // are synonyms (model/field-synonyms.ts). "Contry" is one letter away from a synonym, and further from those of any other field.
 
 import { lastOf } from "../../../lib/text.ts";
-import { type NamedField, sureness, vocabularyOf } from "../../../model/field-vocabulary.ts";
+import { confidence, type NamedField, vocabularyOf } from "../../../model/field-vocabulary.ts";
 import type { Resource } from "../../../model/resource.ts";
 
 interface NamedColumn {
@@ -42,7 +42,8 @@ export function guessFields(resource: Resource, columns: readonly NamedColumn[])
     return found && canHaveValues(found, samples) ? [{ ...found, column }] : [];
   });
   const chosen = new Map<string, Candidate>();
-  for (const one of candidates) if ((chosen.get(one.field)?.sureness ?? 0) < one.sureness) chosen.set(one.field, one);
+  for (const one of candidates)
+    if ((chosen.get(one.field)?.confidence ?? 0) < one.confidence) chosen.set(one.field, one);
   return withoutPersonNames(columns, candidates, chosen);
 }
 
@@ -65,13 +66,13 @@ function withoutPersonNames(
     if (other) {
       chosen.set("Name", other);
       const surname = first.field.replace(/Firstname$/, "Surname");
-      chosen.set(surname, { column: name.column, field: surname, sureness: sureness.misspelt });
+      chosen.set(surname, { column: name.column, field: surname, confidence: confidence.misspelt });
     }
   }
   const byColumn = new Map([...chosen.values()].map((one) => [one.column, one]));
   return columns.map((_, index) => {
     const one = byColumn.get(index);
-    return one ? { field: one.field, isGuessed: one.sureness < sureness.lastName } : noField;
+    return one ? { field: one.field, isGuessed: one.confidence < confidence.lastName } : noField;
   });
 }
 
@@ -81,13 +82,13 @@ const withDigits = new Set(["AccountNumber", "Postcode", "Daytime", "Evening", "
 const withLetters = new Set(["Name", "Town", "County", "Country", "Firstname", "Surname", "Manager", "AddressLine1"]);
 
 /** Whether the first cells can be values of the field. They always are if the column's name is the field's path. */
-function canHaveValues({ field, sureness: sure }: NamedField, samples: readonly string[]): boolean {
+function canHaveValues({ field, confidence: sure }: NamedField, samples: readonly string[]): boolean {
   const texts = samples.map((sample) => sample.trim()).filter((sample) => sample !== "");
-  if (texts.length === 0 || sure === sureness.path) return true;
+  if (texts.length === 0 || sure === confidence.path) return true;
   const last = lastOf(field);
   // People's titles are short; longer ones are product titles.
   if (last === "Title" && texts.some((text) => text.length > 15)) return false;
-  if (sure === sureness.lastName) return true;
+  if (sure === confidence.lastName) return true;
   if (
     texts.every((text) =>
       /^(yes|no|true|false|(in)?active|enabled|disabled|open|closed|ja|nein|oui|non|x|[01])$/i.test(text),

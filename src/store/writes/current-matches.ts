@@ -47,7 +47,7 @@ interface FieldChanges {
 }
 
 /** What has changed since the writers of a transaction's upserts looked up their records. */
-export class PresentMatches {
+export class CurrentMatches {
   /** By site and resource, then by field. */
   readonly #resources = new Map<string, Map<string, FieldChanges>>();
   readonly #transaction: "batch" | "run" | "large";
