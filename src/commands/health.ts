@@ -15,7 +15,10 @@ const timeoutMs = 5000;
 export function healthCommand(): Command {
   return new Command("health")
     .description("exit with 0 if a server is ready, or with 1 if not; for health checks in containers")
-    .option("--url <url>", "URL of the server (default: where `serve` would listen with the same STOREFRONT_... variables)")
+    .option(
+      "--url <url>",
+      "URL of the server (default: where `serve` would listen with the same STOREFRONT_... variables)",
+    )
     .option("--json", "print the result as JSON")
     .action(async ({ url, json }: { url?: string; json?: true }) => {
       const checked = readyAddress(url ?? ownAddress(toConfig()));

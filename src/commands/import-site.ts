@@ -48,7 +48,8 @@ export function importSiteCommand(): Command {
             ? `the webhook ${url} keeps this URL, which was set here after the export`
             : `the webhook ${url} needs a new secret, because the one in the file has been rotated here: run \`webhook rotate\``,
         );
-      if (others.staysSuspended) printMessage(`the site is still suspended; to resume it: \`site set ${site.Name} --resume\``);
+      if (others.staysSuspended)
+        printMessage(`the site is still suspended; to resume it: \`site set ${site.Name} --resume\``);
       if (counts.webhooks > 0)
         printMessage(
           `its webhooks are paused; find them with \`webhook list --site ${site.Name}\` and run \`webhook resume\``,

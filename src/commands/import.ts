@@ -131,9 +131,7 @@ async function importRows(
     return { ...summary, ...undoOf(options, summary.revisions, run), missingNames };
   };
   const printPossibleUndo = () => {
-    const stored = options.atomic
-      ? "in case the rows were stored, undo them with"
-      : "to undo what was stored";
+    const stored = options.atomic ? "in case the rows were stored, undo them with" : "to undo what was stored";
     if (undo) printMessage(`${stored}: ${undo}`);
   };
   try {

@@ -50,10 +50,7 @@ export function journalCommand(): Command {
     .option("--until <point>", "only changes up to and including this revision, time or age")
     .option("--resource <name>", "only changes to this kind of record, such as brands")
     .option("--id <number>", "only changes to records with this ID", parseId)
-    .option(
-      "--actor <name>",
-      "only changes by this operator or key, such as anna, operator:anna or a key's prefix",
-    )
+    .option("--actor <name>", "only changes by this operator or key, such as anna, operator:anna or a key's prefix")
     .option("--run <id>", "only changes made by this run")
     .addOption(
       new Option(
@@ -62,9 +59,7 @@ export function journalCommand(): Command {
       ).conflicts("until"),
     )
     .addOption(
-      new Option("--csv [file]", "print CSV with a row per changed field, or write it to this file").conflicts(
-        "json",
-      ),
+      new Option("--csv [file]", "print CSV with a row per changed field, or write it to this file").conflicts("json"),
     )
     .addHelpText(
       "after",
@@ -114,10 +109,7 @@ function pruneCommand(): Command {
     .description("delete old history; servers can keep running")
     .requiredOption("--before <point>", "delete entries from before this time, age (such as 90d) or revision")
     .option("--site <name>", "prune only this site (default: all sites)")
-    .option(
-      "--system",
-      "prune the journal of sites, keys, webhooks and operators instead, or as well with --site",
-    )
+    .option("--system", "prune the journal of sites, keys, webhooks and operators instead, or as well with --site")
     .addHelpText(
       "after",
       `

@@ -56,7 +56,9 @@ function createCommand(): Command {
     .description("create a key and print it; it can't be shown again")
     .option("--sandbox", "create a key for the site's sandbox, starting with sfk_test_; see `site sandbox`")
     .option("--label <text>", "what the key is for (default: none)")
-    .addOption(new Option("--scope <scope>", "what the key can do; write includes read").choices(scopes).default("write"))
+    .addOption(
+      new Option("--scope <scope>", "what the key can do; write includes read").choices(scopes).default("write"),
+    )
     .option("--expires <duration>", "when the key expires, such as 90d, 12h, 30m or 10s from now (default: never)")
     .option("--rate <number>", "requests per second, 1 to 999999 (default: the server's --rate)")
     .action(async (options: CreateOptions) => {
@@ -84,7 +86,8 @@ function listCommand(): Command {
     .option("--sandbox", "list the keys of the site's sandbox instead")
     .action(async (options: CommonOptions & { site?: string; sandbox?: true }) => {
       const { site, sandbox } = options;
-      if (sandbox && site === undefined) throw new UsageError("--sandbox needs --site <name>, so it's clear which site's sandbox");
+      if (sandbox && site === undefined)
+        throw new UsageError("--sandbox needs --site <name>, so it's clear which site's sandbox");
       const keys = await withEngine(options, async (engine) =>
         listKeys(engine, site === undefined ? undefined : await siteOfKey(engine, { site, sandbox })),
       );

@@ -43,7 +43,8 @@ interface LinkOptions extends CommonOptions {
 
 const header = ["ID", "NAME", "SITES", "ROLE", "CREATED (UTC)"];
 
-const rolesHelp = "all: do everything; records: edit records, but not keys, webhooks, sites or operators; read: view only";
+const rolesHelp =
+  "all: do everything; records: edit records, but not keys, webhooks, sites or operators; read: view only";
 
 export function operatorCommand(): Command {
   const operator = new Command("operator").description("manage the people who can use the console");
@@ -56,11 +57,7 @@ function addCommand(): Command {
   return withCommonOptions(new Command("add"))
     .description("add an operator; they sign in with a link from `operator link`")
     .argument("<name>", "name of the operator, shown in the history as console:<name>")
-    .option(
-      "--site <name>",
-      "site the operator can manage; repeat for several (default: all)",
-      collectValue,
-    )
+    .option("--site <name>", "site the operator can manage; repeat for several (default: all)", collectValue)
     .addOption(new Option("--role <role>", rolesHelp).choices(roles).default("all"))
     .action(async (name: string, options: AddOptions) => {
       const added = await withNewEngine(options, (engine) =>
@@ -85,11 +82,7 @@ function setCommand(): Command {
   return withCommonOptions(new Command("set"))
     .description("change which sites an operator can manage; takes effect with their next request")
     .argument("<name>", "name of the operator, see `operator list`")
-    .option(
-      "--site <name>",
-      "let the operator manage only this site; repeat for several",
-      collectValue,
-    )
+    .option("--site <name>", "let the operator manage only this site; repeat for several", collectValue)
     .option("--all-sites", "let the operator manage all sites")
     .option("--yes", "go ahead even if this is the last operator of all sites")
     .action(async (name: string, options: SetOptions) => {

@@ -53,7 +53,10 @@ function withListenOptions(command: Command): Command {
       "--mcp <where>",
       "where to serve MCP for agents: public (/mcp on the public listener) or none (default: public)",
     )
-    .option("--admin <address:port>", "where to serve the console and metrics, or none (default: 127.0.0.1:8081 if it's free)")
+    .option(
+      "--admin <address:port>",
+      "where to serve the console and metrics, or none (default: 127.0.0.1:8081 if it's free)",
+    )
     .option(
       "--admin-host <hostnames>",
       "comma-separated hostnames for --admin, besides localhost and IP addresses (default: none)",
@@ -69,14 +72,8 @@ function withLimitOptions(command: Command): Command {
     .option("--rate <number>", "requests per second for each key, or 0 for no limit (default: 0)")
     .option("--burst <number>", "requests a key can send in one burst (default: twice --rate)")
     .option("--memory <MiB>", "memory for the records and lists of all sites, per process; see below (default: 256)")
-    .option(
-      "--idle-timeout <seconds>",
-      "close connections that have been idle this long, 1 to 255 (default: 10)",
-    )
-    .option(
-      "--connections <number>",
-      "maximum open connections per process (default: nine tenths of `ulimit -n`)",
-    )
+    .option("--idle-timeout <seconds>", "close connections that have been idle this long, 1 to 255 (default: 10)")
+    .option("--connections <number>", "maximum open connections per process (default: nine tenths of `ulimit -n`)")
     .option(
       "--drain <seconds>",
       "keep serving this long after SIGTERM or SIGINT, with /readyz at 503 so that proxies notice (default: 0)",

@@ -25,9 +25,7 @@ interface UndoFlags extends SiteOptions {
 
 export function undoCommand(): Command {
   return withSiteOption(new Command("undo"))
-    .description(
-      "undo changes: delete created records, and restore updated or deleted ones",
-    )
+    .description("undo changes: delete created records, and restore updated or deleted ones")
     .option(
       "--since <point>",
       "undo changes after this revision, or since this time or age, such as 10m; see `journal`. Not needed for a run with revisions in its ID, such as k3J9aZ0q-18-3",

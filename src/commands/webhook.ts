@@ -63,7 +63,10 @@ function addCommand(): Command {
       "send only changes to these records, such as brands; repeat for several",
       collectResource,
     )
-    .option("--since <point>", "start after this cursor, or at this time or age, such as 12h (default: the next change)")
+    .option(
+      "--since <point>",
+      "start after this cursor, or at this time or age, such as 12h (default: the next change)",
+    )
     .action(async (url: string, options: AddOptions) => {
       const since = options.since === undefined ? "now" : parseDeliveryStart("--since", options.since);
       const settings = { url, resources: options.resource ?? [], since };
@@ -78,9 +81,7 @@ function addCommand(): Command {
 }
 
 function changeCommand(): Command {
-  return withAllowOption(
-    withWebhook("change", "send changes to another URL, with the same secret and cursor"),
-  )
+  return withAllowOption(withWebhook("change", "send changes to another URL, with the same secret and cursor"))
     .argument("<url>", "URL to send changes to: https, or http on this machine")
     .action(async (id: number, url: string, options: AllowOptions) => {
       const policy = policyOf(options);
@@ -145,7 +146,10 @@ function pauseCommand(): Command {
 
 function resumeCommand(): Command {
   return withAllowOption(
-    withWebhook("resume", "deliver again, starting at the webhook's cursor; needed after a restore or copy from another database"),
+    withWebhook(
+      "resume",
+      "deliver again, starting at the webhook's cursor; needed after a restore or copy from another database",
+    ),
   ).action(async (id: number, options: AllowOptions) => {
     const policy = policyOf(options);
     const webhook = await withEngine(options, (engine) => resumeWebhook(engine, id, policy, Date.now()));
@@ -227,7 +231,6 @@ function policyOf({ webhookAllow }: AllowOptions): AddressPolicy {
 function collectResource(value: string, before: readonly Resource[] = []): readonly Resource[] {
   return [...before, getResource(value)];
 }
-
 
 function toWebhookRow(webhook: ListedWebhook): string[] {
   const { ID, siteName, URL: url, Resources, Created, lag, status, detail } = webhook;

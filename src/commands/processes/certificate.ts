@@ -53,7 +53,6 @@ function readText(file: string): string {
   }
 }
 
-
 function describeCertificateFault({ cert, key }: Certificate): string | undefined {
   if (cert.trim() === "" || key.trim() === "") return "one of the files is empty";
   try {

@@ -101,7 +101,6 @@ class MessagesOfChild {
   }
 }
 
-
 async function answerAdmin(
   message: Extract<MessageOfChild, { kind: "samples" | "ask" }>,
   { samples, ask }: Pick<ChildOptions, "samples" | "ask">,

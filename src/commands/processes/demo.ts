@@ -49,9 +49,7 @@ export function printDemo(
     printMessage("\nTry the sample site `demo` with its key. Save the key, because it can't be shown again:");
     printText(`\n  ${curl(key)}\n\n`);
   } else if (site) {
-    printMessage(
-      "\nThis database already has sites, so no sample site was created. Create a key and try it:",
-    );
+    printMessage("\nThis database already has sites, so no sample site was created. Create a key and try it:");
     printText(`\n  KEY=$(${commandLine(["key", "create", "--site", site.Name], database)})\n  ${curl("$KEY")}\n\n`);
   }
   if (adminUrl && link) {

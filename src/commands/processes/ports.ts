@@ -85,7 +85,6 @@ function reasonOf(error: unknown): { text: string; part: "port" | "host" } | und
   }
 }
 
-
 function optionOf(part: "port" | "host", address: Address): string {
   return "isDefault" in address ? "--admin, or none with `--admin none`" : `--${part}`;
 }

@@ -15,7 +15,6 @@ import { serveAsAdmin, serveAsWorker } from "./worker.ts";
 import { processFamilies } from "./worker-metrics.ts";
 import { runWorkers } from "./workers.ts";
 
-
 export interface Server extends Listening {
   /** Undefined without an admin listener. */
   readonly adminUrl: string | undefined;
@@ -137,7 +136,8 @@ async function serveAlone(
     adminUrl: admin?.url,
     async reload() {
       const next = reloadCertificate(config);
-      if (!config.tls) printMessage("storefront: nothing to reload, because there's no certificate and only one worker");
+      if (!config.tls)
+        printMessage("storefront: nothing to reload, because there's no certificate and only one worker");
       if (!next) return;
       await Promise.all([server.replaceCertificate(next), admin?.replaceCertificate(next)]);
       printMessage("storefront: reloaded the certificate");

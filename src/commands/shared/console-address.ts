@@ -16,7 +16,9 @@ export function consoleUrl(given: string | undefined): string {
     const url = URL.parse(given);
     if (url && /^https?:$/.test(url.protocol) && url.pathname === "/" && !url.search && !url.hash && !url.username)
       return url.origin;
-    throw new UsageError(`invalid --url \`${given}\`: use the console's address without a path, such as https://console.example`);
+    throw new UsageError(
+      `invalid --url \`${given}\`: use the console's address without a path, such as https://console.example`,
+    );
   }
   const { admin, tls } = toConfig();
   if (!admin) throw new UsageError("STOREFRONT_ADMIN is none, so there's no console here; pass its URL with --url");

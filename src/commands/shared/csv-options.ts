@@ -22,9 +22,7 @@ export interface CsvFlags {
 }
 
 export function formatOption(): Option {
-  return new Option("--format <format>", "file format (default: by file extension, else csv)").choices(
-    fileFormats,
-  );
+  return new Option("--format <format>", "file format (default: by file extension, else csv)").choices(fileFormats);
 }
 
 /** @param byDefault what the help says about leaving it out */
@@ -43,10 +41,7 @@ export function withCsvOptions(command: Command): Command {
       "encoding of a CSV file, such as windows-1252 (default: a detected Unicode encoding, else utf-8)",
       parseEncoding,
     )
-    .option(
-      "--map <file>",
-      "JSON file that maps CSV columns to fields (default: columns are named after fields)",
-    )
+    .option("--map <file>", "JSON file that maps CSV columns to fields (default: columns are named after fields)")
     .option("--rejects <file>", "save rejected rows here, so you can fix and re-import them");
 }
 
@@ -73,7 +68,8 @@ export async function readCsvFlags(
 /** @throws UsageError if one of `options` was given for a format other than CSV */
 export function requireCsv(format: FileFormat, options: Readonly<Record<string, unknown>>): void {
   const given = Object.keys(options).find((name) => options[name] !== undefined);
-  if (format !== "csv" && given) throw new UsageError(`--${given} only works with CSV files, and this one is ${format}`);
+  if (format !== "csv" && given)
+    throw new UsageError(`--${given} only works with CSV files, and this one is ${format}`);
 }
 
 /** In bytes. */
@@ -86,7 +82,8 @@ async function readMappingFile(resource: Resource, map: string, file: string): P
   let size = 0;
   for await (const chunk of openInput(map)) {
     size += chunk.length;
-    if (size > maxMappingSize) throw new ProblemError("too-large", `${map} is larger than 1 MiB, too large for a column mapping; check --map`);
+    if (size > maxMappingSize)
+      throw new ProblemError("too-large", `${map} is larger than 1 MiB, too large for a column mapping; check --map`);
     chunks.push(chunk);
   }
   try {
@@ -111,7 +108,8 @@ function requireFormat(rejects: string, format: FileFormat): void {
 /** @throws UsageError if `rejects` can't be written, or is one of the files that the import reads */
 function requireOther(rejects: string, inputs: readonly string[]): void {
   if (rejects === "") throw new UsageError("--rejects has an empty file name");
-  if (isStandardOutput(rejects)) throw new UsageError("--rejects needs a file, because standard output has the summary");
+  if (isStandardOutput(rejects))
+    throw new UsageError("--rejects needs a file, because standard output has the summary");
   const to = statSync(rejects, { throwIfNoEntry: false });
   if (to?.isDirectory()) throw new UsageError(`--rejects ${rejects} is a folder; give a file name`);
   for (const input of inputs) {

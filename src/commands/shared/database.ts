@@ -24,7 +24,10 @@ type Work<T> = (engine: Engine, run: string) => Promise<T>;
 export async function withEngine<T>(options: CommonOptions, work: Work<T>): Promise<T> {
   const { database } = configOf(options);
   if (!asUsageError(() => databaseExists(database))) {
-    throw new ProblemError("not-found", `no database at ${database}; check the path, or create it with \`site add\` or \`serve\``);
+    throw new ProblemError(
+      "not-found",
+      `no database at ${database}; check the path, or create it with \`site add\` or \`serve\``,
+    );
   }
   return withOpened(options, { orReadOnly: true }, work);
 }

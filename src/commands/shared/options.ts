@@ -13,7 +13,6 @@ export interface CommonOptions {
   readonly as?: string;
 }
 
-
 export function withCommonOptions(command: Command): Command {
   return command
     .option(

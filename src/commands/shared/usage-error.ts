@@ -1,4 +1,3 @@
-
 import { ProblemError } from "../../model/errors.ts";
 
 /** A bad option or argument. The process exits with status 2. */

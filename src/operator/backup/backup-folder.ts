@@ -20,10 +20,7 @@ export function backupPath(folder: string, now: number): string {
 export function latestBackup(folder: string): string {
   const latest = backupsIn(folder).at(-1);
   if (latest) return latest;
-  throw new ProblemError(
-    "not-found",
-    `no backup in ${folder}: its name would have to be storefront-<time>.backup`,
-  );
+  throw new ProblemError("not-found", `no backup in ${folder}: its name would have to be storefront-<time>.backup`);
 }
 
 /**

@@ -110,7 +110,8 @@ export async function* readBackup(
       onHeader({ made: Date.parse(made), database: typeof database === "string" ? database : undefined });
       isFirst = false;
     } else if (Array.isArray(value)) {
-      if (!isRow(value)) throw toError("it's from another version of the program, and has rows that this one doesn't know");
+      if (!isRow(value))
+        throw toError("it's from another version of the program, and has rows that this one doesn't know");
       digest.update(`${line}\n`);
       rows++;
       yield { table: value[0], row: value[1] };

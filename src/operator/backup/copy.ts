@@ -27,7 +27,8 @@ export async function copyDatabase(
   onProgress: (progress: CopyProgress) => void = () => {},
   now = Date.now(),
 ): Promise<number> {
-  if (!(await isEmpty(to))) throw new ProblemError("conflict", "the target isn't empty, so nothing was copied; use a new database");
+  if (!(await isEmpty(to)))
+    throw new ProblemError("conflict", "the target isn't empty, so nothing was copied; use a new database");
   const total = await countRows(from, onProgress);
   if (total === 0) throw new ProblemError("conflict", "the source is empty, so nothing was copied; check --from");
   const sent = createFingerprint();

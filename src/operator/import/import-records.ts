@@ -244,7 +244,10 @@ class Import {
       // The row would match the record of an earlier row, which isn't stored yet.
       if (options.atomic)
         throw invalidRecordError([
-          { field: options.match ?? "", ...fault("duplicate-value", "an earlier row has the same value, which --atomic doesn't allow") },
+          {
+            field: options.match ?? "",
+            ...fault("duplicate-value", "an earlier row has the same value, which --atomic doesn't allow"),
+          },
         ]);
       await this.#commitPending();
     }
@@ -369,7 +372,6 @@ class Import {
       throw new ProblemError("conflict", `nothing was stored: ${obstacle}`);
   }
 
-
   async #removeMissing(): Promise<void> {
     const { missing, target, options } = this.#parts;
     await this.#findMissing();
@@ -416,7 +418,6 @@ class Import {
     if (more > 0) summary.moreFaults = (summary.moreFaults ?? 0) + more;
     await options.onRejected?.(row, fieldErrors);
   }
-
 
   #notifyBeforeCommit(): void {
     const { options, startRevision } = this.#parts;

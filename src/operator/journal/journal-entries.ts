@@ -11,7 +11,6 @@ import { readRevisionBefore } from "../../store/changes/journal-pruning.ts";
 /** Entries per read, which takes SQLite a few milliseconds. */
 const pageSize = 500;
 
-
 const pollIntervalMs = 250;
 
 interface JournalRange {

@@ -60,7 +60,10 @@ async function findEntries(
 /** Null if the journal doesn't have it. */
 function lastStateBefore({ last }: RecordEntries, name: string): string | null {
   if (last?.operation === "create")
-    throw new ProblemError("not-found", `the ${name} hasn't changed since it was created, so there's no earlier version`);
+    throw new ProblemError(
+      "not-found",
+      `the ${name} hasn't changed since it was created, so there's no earlier version`,
+    );
   return last ? stateBefore(last) : null;
 }
 

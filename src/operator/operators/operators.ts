@@ -162,7 +162,6 @@ function toListed(operator: OperatorRecord, system: Pick<SystemRecords, "sites" 
   return { ...operator, role, siteNames: sites.map(({ Name }) => Name) };
 }
 
-
 export function hasRight({ Role }: Pick<OperatorRecord, "Role">, right: Right): boolean {
   return rightsOf(toRole(Role)).includes(right);
 }

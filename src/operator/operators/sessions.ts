@@ -8,7 +8,6 @@ import { readSystemRecords } from "../../system/read-system-records.ts";
 import type { SystemRecords } from "../../system/system-records.ts";
 import { findOperator, type ListedOperator, requireOperator } from "./operators.ts";
 
-
 const linkLifetimeMs = 10 * 60_000;
 
 export const sessionLifetimeMs = 12 * 60 * 60_000;

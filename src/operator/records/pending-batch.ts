@@ -12,7 +12,6 @@ export class PendingBatch<T> {
     this.#maxLength = maxLength;
   }
 
-
   get isFull(): boolean {
     return this.#items.length >= maxItems || this.#length >= this.#maxLength;
   }

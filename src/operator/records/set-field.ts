@@ -94,7 +94,10 @@ export async function planField(
 
 function tooManyError({ plural }: Resource, count: number): ProblemError {
   const [most, found] = [maxSetRecords, count].map((number) => number.toLocaleString("en-GB"));
-  return new ProblemError("bad-request", `the search finds ${found} ${plural}, and only ${most} can be set at a time; narrow it down`);
+  return new ProblemError(
+    "bad-request",
+    `the search finds ${found} ${plural}, and only ${most} can be set at a time; narrow it down`,
+  );
 }
 
 function findFaults(resource: Resource, field: TextFieldPath, value: string): readonly FieldError[] {
@@ -106,7 +109,6 @@ function findFaults(resource: Resource, field: TextFieldPath, value: string): re
     throw error;
   }
 }
-
 
 function toValues({ keys }: TextFieldPath, value: string): Values {
   return keys.reduceRight<string | Values>((inner, key) => ({ [key]: inner }), value) as Values;
@@ -140,7 +142,8 @@ export async function storeField(
   let sum: ChangedRecords = { changed: 0, unchanged: plan.unchanged, revisions: undefined };
   for await (const ids of yieldBetween(chunksOf(plan.ids, size))) {
     const intents = ids.map((id) => ({ ...common, id }));
-    const progress = sum.changed === 0 ? undefined : `by then, ${sum.changed} of ${plan.ids.length} records had been changed`;
+    const progress =
+      sum.changed === 0 ? undefined : `by then, ${sum.changed} of ${plan.ids.length} records had been changed`;
     const result = await commitTogether(engine, head, intents).catch((error) => {
       throw withProgress(error, progress);
     });

@@ -137,7 +137,6 @@ export async function commitTogether(
   return { changed, unchanged, revisions };
 }
 
-
 function refusedError({ singular, plural }: Resource, members: RefusalMembers): WriteRefusedError {
   const { faultyCount = 0, conflictCount = 0 } = members;
   const name = (count: number) => `${count} ${count === 1 ? singular : plural}`;

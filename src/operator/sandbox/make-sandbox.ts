@@ -185,7 +185,6 @@ async function publish(engine: Engine, copy: Copy, systemEpoch: string, now: num
   return { site, live, keys: keys.length, webhooks };
 }
 
-
 function idsOf(records: SystemRecords["keys"] | SystemRecords["webhooks"], site: SiteRecord): readonly number[] {
   return records.filter(({ Site }) => Number(Site) === site.ID).map(({ ID }) => ID);
 }

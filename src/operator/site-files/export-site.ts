@@ -53,7 +53,10 @@ export async function exportSite(engine: Engine, name: string, file: string, now
 function rejectSandbox(site: SiteRecord, sites: readonly SiteRecord[]): void {
   if (site.SandboxOf === "") return;
   const live = nameOfLiveSite(site, sites);
-  throw new ProblemError("conflict", `\`${site.Name}\` is a sandbox, which can't be exported; export \`${live}\` instead`);
+  throw new ProblemError(
+    "conflict",
+    `\`${site.Name}\` is a sandbox, which can't be exported; export \`${live}\` instead`,
+  );
 }
 
 /** The row of `sites`, if the site was ever written to, then its records in the system site, then the other rows in the order of a dump. */

@@ -56,8 +56,7 @@ export async function readSiteFile(rows: AsyncGenerator<DumpedRow>): Promise<Sit
     else if (row.resource === keyResource.name && site && keys.length < maxKeys) keys.push(parseSystemRecord(row));
     else if (row.resource === webhookResource.name && site && webhooks.length < maxWebhooksOfSite)
       webhooks.push(parseSystemRecord(row));
-    else
-      throw invalidSiteFileError(site ? "it has several sites, or too many keys or webhooks" : "it has no site");
+    else throw invalidSiteFileError(site ? "it has several sites, or too many keys or webhooks" : "it has no site");
   }
   if (!site) throw invalidSiteFileError("it has no site");
   return { site, keys, webhooks, state, rows: withFirst(next.done ? undefined : next.value, rows) };
@@ -82,7 +81,8 @@ export async function* validateSiteRows(
       onOtherTable({ table, row });
       continue;
     }
-    if (!state && table !== "key_uses") throw invalidSiteFileError("it has records or changes, but its site says it was never written to");
+    if (!state && table !== "key_uses")
+      throw invalidSiteFileError("it has records or changes, but its site says it was never written to");
     const keyId = keyIds.get(Number(row.key_id));
     requireRow(table, row, state?.id);
     if (table === "key_uses" && keyId !== undefined) onOtherTable({ table, row: { ...row, key_id: keyId } });

@@ -8,7 +8,6 @@ import { key as keyResource } from "../../resources/key.ts";
 import { site as siteResource } from "../../resources/site.ts";
 import { requireTime, type SystemRecordInFile } from "./site-file-rows.ts";
 
-
 export interface ImportedSettings {
   readonly name: string;
   readonly hostnames: readonly string[];

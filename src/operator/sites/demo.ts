@@ -50,7 +50,6 @@ export async function createDemoLink(engine: Engine, now: number): Promise<strin
   return createSignInLink(engine, demoOperator, now);
 }
 
-
 async function createDemoSite(engine: Engine, now: number): Promise<SiteRecord | undefined> {
   if ((await listSites(engine)).length > 0) return undefined;
   return unlessThere(createSite(engine, "demo", { isDefault: true }, now));

@@ -46,7 +46,8 @@ export async function readSiteList(bytes: AsyncIterable<Uint8Array>): Promise<re
       if (syntax) fieldErrors.push({ field: `row ${row}`, ...fault("syntax", syntax.detail) });
       else if (!header) header = parseHeader(cells);
       else sites.push(parseRow(header, cells, row, fieldErrors));
-      if (sites.length > maxSites) throw new ProblemError("bad-request", `the file has more than ${maxSites} sites; split it`);
+      if (sites.length > maxSites)
+        throw new ProblemError("bad-request", `the file has more than ${maxSites} sites; split it`);
     }
   }
   if (fieldErrors.length > 0) throw invalidRecordError(fieldErrors);

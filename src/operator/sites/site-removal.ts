@@ -57,7 +57,8 @@ function isAbandoned({ Importing }: SiteRecord, now: number): boolean {
 
 /** Completes "removed …". */
 function describeAbandoned(site: SiteRecord, sites: readonly SiteRecord[]): string {
-  if (site.SandboxOf !== "") return `the partial copy of an interrupted \`site sandbox ${nameOfLiveSite(site, sites)}\``;
+  if (site.SandboxOf !== "")
+    return `the partial copy of an interrupted \`site sandbox ${nameOfLiveSite(site, sites)}\``;
   return `the site ${site.Name}, whose import was interrupted`;
 }
 

@@ -46,7 +46,10 @@ async function revisionAt(engine: Engine, site: number, at: number): Promise<num
   const [first] = entries;
   if (floor > 0 && (!first || first.at > at)) {
     const begin = first ? `starts at ${new Date(first.at).toISOString()}` : "is empty";
-    throw new ProblemError("gone", `changes since ${new Date(at).toISOString()} have been pruned: the journal ${begin}`);
+    throw new ProblemError(
+      "gone",
+      `changes since ${new Date(at).toISOString()} have been pruned: the journal ${begin}`,
+    );
   }
   return readRevisionBefore(engine, site, at);
 }

@@ -48,7 +48,8 @@ export async function previewUpload(
   const { rows, delimiter } = await firstRows(upload, encoding, given.delimiter);
   const [header, ...others] = rows;
   if (!header) throw new ProblemError("bad-request", "the file is empty");
-  if (header.length > maxColumns) throw new ProblemError("bad-request", `the file has more than ${maxColumns} columns; check its delimiter`);
+  if (header.length > maxColumns)
+    throw new ProblemError("bad-request", `the file has more than ${maxColumns} columns; check its delimiter`);
   const columns = header.map((name, index) => ({
     name,
     samples: others.map((cells) => (cells[index] ?? "").slice(0, maxSampleLength)),

@@ -76,7 +76,6 @@ export class ImportJob {
     return this.#state;
   }
 
-
   get isBusy(): boolean {
     return this.#state === "checking" || this.#state === "running";
   }
@@ -129,7 +128,10 @@ export class ImportJob {
     const { count, asOf, obstacle } = this.#missing ?? {};
     if (obstacle !== undefined) throw new ProblemError("conflict", `nothing can be removed: ${obstacle}`);
     if (count !== removals || !asOf)
-      throw new ProblemError("conflict", `the check found ${count ?? 0} records to remove, not ${removals}; review them and try again`);
+      throw new ProblemError(
+        "conflict",
+        `the check found ${count ?? 0} records to remove, not ${removals}; review them and try again`,
+      );
     return { maxRemovals: count, asOf };
   }
 
@@ -228,7 +230,6 @@ export class ImportJob {
     }
     if (!dryRun) this.upload.remove();
   }
-
 
   async *#readRows(
     { format, ...options }: JobOptions,

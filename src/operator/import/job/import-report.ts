@@ -95,12 +95,12 @@ export class ImportReport {
       const start = this.#ends[index - 1] ?? 0;
       const bytes = Buffer.alloc((this.#ends[index] as number) - start);
       const { bytesRead } = await this.#file.read(bytes, 0, bytes.length, start);
-      if (bytesRead < bytes.length) throw new ProblemError("unavailable", "the report of this import is incomplete; check the file again");
+      if (bytesRead < bytes.length)
+        throw new ProblemError("unavailable", "the report of this import is incomplete; check the file again");
       rows.push(JSON.parse(bytes.toString()));
     }
     return rows;
   }
-
 
   count(kind: EntryKind): number {
     return this.#byKind[kind].length;

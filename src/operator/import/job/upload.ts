@@ -55,7 +55,8 @@ export class Upload {
 
   /** @param onRead called with the size of each chunk @throws ProblemError `conflict` if the file was removed */
   async *read(onRead?: (bytes: number) => void): AsyncGenerator<Uint8Array> {
-    if (this.#isRemoved) throw new ProblemError("conflict", "the import has ended, so its file is gone; upload it again");
+    if (this.#isRemoved)
+      throw new ProblemError("conflict", "the import has ended, so its file is gone; upload it again");
     for await (const chunk of createReadStream(this.#path)) {
       onRead?.(chunk.length);
       yield chunk;
