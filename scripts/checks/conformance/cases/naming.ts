@@ -3,7 +3,7 @@
 import { casesOf } from "../case.ts";
 
 const { both } = casesOf(2);
-const promise = "A write names its record by";
+const promise = "A write identifies its record by";
 
 export const namingCases = [
   both(promise, "an update can give the ID in the path, in the body, or as ?ID=", async (shop) => {
