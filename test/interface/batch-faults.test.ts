@@ -11,13 +11,14 @@ import {
   toUpdate,
   toUpsert,
 } from "../support/http/batch.ts";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { startTestServer, type TestServer, useServer } from "../support/http/server.ts";
 
 describe.each(engines)("batch errors on $name", (kind) => {
   let server: TestServer;
+  useServer(kind, (started) => {
+    server = started;
+  });
   beforeAll(async () => {
-    await kind.open();
-    server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
     for (const [Name, AccountNumber] of [
       ["Acme", "A-1"],
       ["Beta", "B-1"],
@@ -25,10 +26,6 @@ describe.each(engines)("batch errors on $name", (kind) => {
       ["Twin", "T-1"],
     ])
       await server.call("POST", "/restapi/brands.json", { body: { Name, AccountNumber } });
-  });
-  afterAll(async () => {
-    await server.stop();
-    await kind.close();
   });
 
   const head = async () => (await server.engine.readHeads([server.site.ID]))[0]?.revision as number;

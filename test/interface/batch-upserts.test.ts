@@ -1,6 +1,6 @@
 // `match` in batch requests: updates find their record by a value or create it, unless an earlier operation touches that value (contract section 14).
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { BatchResults } from "../../src/http/batch/batch.ts";
 import type { Engine } from "../../src/model/engine.ts";
 import { engines } from "../support/engine/engines.ts";
@@ -14,7 +14,7 @@ import {
   toUpdate,
   toUpsert,
 } from "../support/http/batch.ts";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { type TestServer, useServer } from "../support/http/server.ts";
 
 const match = "AccountNumber";
 const query = `match=${match}`;
@@ -26,9 +26,10 @@ describe.each(engines)("`match` in a batch on $name", (kind) => {
   let beforeCommit: (number: number) => Promise<unknown> = async () => {};
   let commits = 0;
   let accounts = 0;
+  useServer(kind, (started) => {
+    server = started;
+  });
   beforeAll(async () => {
-    await kind.open();
-    server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
     const engine: Engine = {
       ...server.engine,
       async commitAtomically(...args) {
@@ -41,10 +42,6 @@ describe.each(engines)("`match` in a batch on $name", (kind) => {
   beforeEach(() => {
     commits = 0;
     beforeCommit = async () => {};
-  });
-  afterAll(async () => {
-    await server.stop();
-    await kind.close();
   });
 
   const newAccount = () => `${kind.name} ${++accounts}`;

@@ -1,20 +1,15 @@
 // The operations of a batch request, their order, and their results in both formats (contract section 14).
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { engines } from "../support/engine/engines.ts";
 import { sendBatch, statusesIn, toCreate, toDelete, toUpdate, toUpsert, waitForPlaces } from "../support/http/batch.ts";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { type TestServer, useServer } from "../support/http/server.ts";
 import { openClient, toRequest } from "../support/wire/client.ts";
 
 describe.each(engines)("a batch on $name", (kind) => {
   let server: TestServer;
-  beforeAll(async () => {
-    await kind.open();
-    server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
-  });
-  afterAll(async () => {
-    await server.stop();
-    await kind.close();
+  useServer(kind, (started) => {
+    server = started;
   });
 
   const head = async () => (await server.engine.readHeads([server.site.ID]))[0]?.revision as number;

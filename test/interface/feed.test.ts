@@ -1,6 +1,6 @@
 // The feed over HTTP: documents, parameters and authorization.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { revokeKey } from "../../src/operator/sites/keys.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
 import { engines } from "../support/engine/engines.ts";
 import { createIntent } from "../support/engine/intents.ts";
-import { type CallOptions, startTestServer, type TestServer } from "../support/http/server.ts";
+import { type CallOptions, type TestServer, useServer } from "../support/http/server.ts";
 import { waitUntil } from "../support/time.ts";
 
 const at = Date.UTC(2026, 10, 21, 20, 15, 0, 123);
@@ -25,19 +25,20 @@ const location = {
 describe.each(engines)("the feed on $name", (kind) => {
   let server: TestServer;
   let site = 0;
+  useServer(
+    kind,
+    (started) => {
+      server = started;
+    },
+    { now: () => at },
+  );
   beforeAll(async () => {
-    await kind.open();
-    server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() }, now: () => at });
     site = server.site.ID;
     await server.call("POST", "/restapi/brands.json", { body: { Name: "Acme" } });
     await server.call("PUT", "/restapi/brands/1.json", { body: { Name: "Acme Ltd" } });
     await server.engine.commit([createIntent({ site, resource: "location", values: location, at })]);
     await server.engine.commit([createIntent({ site, resource: "unknown", values: {}, at })]);
     await server.call("DELETE", "/restapi/brands/1.json");
-  });
-  afterAll(async () => {
-    await server.stop();
-    await kind.close();
   });
 
   const get = (path: string, options: CallOptions = {}) => server.call("GET", `/restapi/changes${path}`, options);

@@ -1,6 +1,6 @@
 // The metrics, which the program counts itself, without a library.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ import { measureEngine } from "../../src/store/measured-engine.ts";
 import { engines } from "../support/engine/engines.ts";
 import { createIntent } from "../support/engine/intents.ts";
 import { makeCertificate } from "../support/http/certificate.ts";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { startTestServer, type TestServer, useServer } from "../support/http/server.ts";
 import { waitUntil } from "../support/time.ts";
 import { openClient } from "../support/wire/client.ts";
 
@@ -59,13 +59,8 @@ describe("a histogram", () => {
 
 describe.each(engines)("metrics on $name", (kind) => {
   let server: TestServer;
-  beforeAll(async () => {
-    await kind.open();
-    server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
-  });
-  afterAll(async () => {
-    await server.stop();
-    await kind.close();
+  useServer(kind, (started) => {
+    server = started;
   });
 
   /** Returns how much each value grew during `work`. */

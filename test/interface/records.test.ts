@@ -243,38 +243,6 @@ test("CORS: a browser may send every header field of the interface, and those of
     expect((await allowed(path)).sort()).toEqual(sent.toSorted());
 });
 
-test.each([
-  ["/restapi/brand.json", "/restapi/brands.json"],
-  ["/restapi/Brands.json", "/restapi/brands.json"],
-  ["/restapi/brands", "/restapi/brands.json"],
-  ["/restapi/brands/", "/restapi/brands.json"],
-  ["/restapi/brands.jsn", "/restapi/brands.json"],
-  ["/restapi/brands.xm", "/restapi/brands.xml"],
-  ["/restapi/brands/12", "/restapi/brands/12.json"],
-  ["/restapi/orderstatus/3.xml", "/restapi/orderstatuses/3.xml"],
-  ["/brands.json", "/restapi/brands.json"],
-])("%s gets a 404 that suggests %s", async (path, meant) => {
-  const response = await server.call("GET", path);
-  expect(response.status).toBe(404);
-  expect(response.text).toContain(`did you mean \`${meant}\`?`);
-});
-
-test("a path similar to none gets the list of paths", async () => {
-  const response = await server.call("GET", "/wp-login.php");
-  expect(response.json.detail).toContain(
-    "`/restapi/brands.json`, `/restapi/brands.xml`, `/restapi/orderstatuses.json`",
-  );
-});
-
-test.each([
-  ["POST", "/restapi/brands/1.json", "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"],
-  ["TRACE", "/restapi/brands.json", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"],
-  ["PROPFIND", "/restapi/brands.xml", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"],
-])("%s %s gets a 405 with the methods the path allows", async (method, path, allow) => {
-  const response = await server.call(method, path, { key: null });
-  expect([response.status, response.headers.get("Allow")]).toEqual([405, allow]);
-});
-
 test("X-HTTP-Method-Override: any method but PUT, PATCH and DELETE is rejected", async () => {
   const response = await server.call("POST", "/restapi/brands.json", {
     body: { Name: "x" },

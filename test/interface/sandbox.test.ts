@@ -139,11 +139,6 @@ describe.each(engines)("sandbox on $name", (kind) => {
     }
   });
 
-  test("scripts on other origins may read X-Sandbox", async () => {
-    const { headers } = await send("GET", brands, { headers: { Origin: "https://app.example" } });
-    expect(headers.get("Access-Control-Expose-Headers")?.split(", ")).toContain("X-Sandbox");
-  });
-
   test("the sandbox is suspended and resumed with its live site, and X-Sandbox follows a rename", async () => {
     const seen = async (options: CallOptions = {}) => {
       const response = await send("GET", brands, options);

@@ -31,6 +31,7 @@ describe("method", () => {
 
   test.each([
     ["PROPFIND", "/restapi/brands.json", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"],
+    ["POST", "/restapi/brands/1.json", "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"],
     ["TRACE", "/restapi/locations.json", "GET, HEAD, OPTIONS"],
     ["MKCOL", "/docs", "GET, HEAD"],
   ])("%s is registered but not allowed at this path: 405 at %s", async (method, path, allow) => {

@@ -1,13 +1,13 @@
 // What clients can reach without a key, or with a read-only key, a sandbox key or another site's key. SECURITY.md has the threat model.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { publicResources } from "../../src/model/resource.ts";
 import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
 import { createKey } from "../../src/operator/sites/keys.ts";
 import { createSite, setSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { engines } from "../support/engine/engines.ts";
-import { startTestServer, type TestResponse, type TestServer } from "../support/http/server.ts";
+import { type TestResponse, type TestServer, useServer } from "../support/http/server.ts";
 import { openClient, toRequest } from "../support/wire/client.ts";
 
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
@@ -24,9 +24,10 @@ describe.each(engines)("client access on $name", (kind) => {
   let foreignKey: string;
   let sandboxKey: string;
   let foreignSandboxKey: string;
+  useServer(kind, (started) => {
+    server = started;
+  });
   beforeAll(async () => {
-    await kind.open();
-    server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
     await setSite(server.engine, "shop", { hostnames: ["shop.example"], isDefault: false }, 0);
     const garden = await createSite(server.engine, "garden", { hostnames: ["garden.example"] }, 0);
     foreignKey = (await createKey(server.engine, garden, {}, 0)).key;
@@ -39,10 +40,6 @@ describe.each(engines)("client access on $name", (kind) => {
     foreignSandboxKey = await keyOfSandbox("garden");
     for (const path of ["brands", "orderstatuses"])
       await send("POST", `/restapi/${path}.json`, server.key, {}, { Name: "Confidential" });
-  });
-  afterAll(async () => {
-    await server.stop();
-    await kind.close();
   });
 
   const send = (method: string, path: string, key: string | null, headers = {}, body?: object): Promise<TestResponse> =>

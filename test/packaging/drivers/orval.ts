@@ -7,7 +7,7 @@ globalThis.fetch = ((path: string, init?: RequestInit) => send(url + path, init)
 const headers = { "X-API-AUTH": key };
 
 /** The data of a response. Throws if it has another status than `status`. */
-function sure<A extends { status: number; data: unknown }, S extends A["status"]>(
+function unwrap<A extends { status: number; data: unknown }, S extends A["status"]>(
   response: A,
   status: S,
 ): Extract<A, { status: S }>["data"] {
@@ -15,41 +15,41 @@ function sure<A extends { status: number; data: unknown }, S extends A["status"]
   return (response as Extract<A, { status: S }>).data;
 }
 
-const brand = sure(await api.createBrand({ Name: "Acme", Address: { Town: "Leeds" } }, undefined, { headers }), 201);
-sure(await api.updateBrand(brand.ID, { AccountNumber: "A1" }, undefined, { headers }), 200);
-sure(await api.updateBrandByBody({ ID: brand.ID, Telephone: { Mobile: "1" } }, undefined, { headers }), 200);
-sure(await api.patchBrand(brand.ID, { Address: { County: "Y" } }, undefined, { headers }), 200);
-sure(await api.patchBrandByBody({ ID: brand.ID, Name: "Acme Ltd" }, undefined, { headers }), 200);
-const read = sure(await api.getBrand(brand.ID, { headers }), 200);
-const list = sure(await api.listBrands({ sort: ["-Name"], limit: 5 }, { headers }), 200);
-const other = sure(
+const brand = unwrap(await api.createBrand({ Name: "Acme", Address: { Town: "Leeds" } }, undefined, { headers }), 201);
+unwrap(await api.updateBrand(brand.ID, { AccountNumber: "A1" }, undefined, { headers }), 200);
+unwrap(await api.updateBrandByBody({ ID: brand.ID, Telephone: { Mobile: "1" } }, undefined, { headers }), 200);
+unwrap(await api.patchBrand(brand.ID, { Address: { County: "Y" } }, undefined, { headers }), 200);
+unwrap(await api.patchBrandByBody({ ID: brand.ID, Name: "Acme Ltd" }, undefined, { headers }), 200);
+const read = unwrap(await api.getBrand(brand.ID, { headers }), 200);
+const list = unwrap(await api.listBrands({ sort: ["-Name"], limit: 5 }, { headers }), 200);
+const other = unwrap(
   await api.createBrand({ Name: "Other" }, undefined, { headers: { ...headers, "Idempotency-Key": "k" } }),
   201,
 );
-sure(await api.deleteBrandByBody({ ID: other.ID }, undefined, { headers }), 200);
+unwrap(await api.deleteBrandByBody({ ID: other.ID }, undefined, { headers }), 200);
 const override = { ...headers, "X-HTTP-Method-Override": "DELETE" };
-sure(await api.overrideBrand(brand.ID, {}, undefined, { headers: override }), 200);
-const status = sure(await api.createOrderStatus({ Name: "Sent" }, undefined, { headers }), 201);
-sure(await api.updateOrderStatus(status.ID, { Name: "Dispatched" }, undefined, { headers }), 200);
-const statuses = sure(await api.listOrderStatuses(undefined, { headers }), 200);
-const label = sure(await api.getOrderStatus(status.ID, { headers }), 200);
-sure(await api.updateOrderStatusByBody({ ID: status.ID, Name: "Gone" }, undefined, { headers }), 200);
-sure(await api.deleteOrderStatus(status.ID, undefined, { headers }), 200);
-const last = sure(await api.createOrderStatus({ Name: "Last" }, undefined, { headers }), 201);
-sure(await api.deleteOrderStatusByBody({ ID: last.ID }, undefined, { headers }), 200);
-const third = sure(await api.createBrand({ Name: "Third" }, undefined, { headers }), 201);
-sure(await api.deleteBrand(third.ID, undefined, { headers }), 200);
-const left = sure(await api.listOrderStatuses(undefined, { headers }), 200).length;
-const locations = sure(await api.listLocations(undefined, { headers }), 200);
-const location = sure(await api.getLocation(1, { headers }), 200);
+unwrap(await api.overrideBrand(brand.ID, {}, undefined, { headers: override }), 200);
+const status = unwrap(await api.createOrderStatus({ Name: "Sent" }, undefined, { headers }), 201);
+unwrap(await api.updateOrderStatus(status.ID, { Name: "Dispatched" }, undefined, { headers }), 200);
+const statuses = unwrap(await api.listOrderStatuses(undefined, { headers }), 200);
+const label = unwrap(await api.getOrderStatus(status.ID, { headers }), 200);
+unwrap(await api.updateOrderStatusByBody({ ID: status.ID, Name: "Gone" }, undefined, { headers }), 200);
+unwrap(await api.deleteOrderStatus(status.ID, undefined, { headers }), 200);
+const last = unwrap(await api.createOrderStatus({ Name: "Last" }, undefined, { headers }), 201);
+unwrap(await api.deleteOrderStatusByBody({ ID: last.ID }, undefined, { headers }), 200);
+const third = unwrap(await api.createBrand({ Name: "Third" }, undefined, { headers }), 201);
+unwrap(await api.deleteBrand(third.ID, undefined, { headers }), 200);
+const left = unwrap(await api.listOrderStatuses(undefined, { headers }), 200).length;
+const locations = unwrap(await api.listLocations(undefined, { headers }), 200);
+const location = unwrap(await api.getLocation(1, { headers }), 200);
 const xml = await (await send(url + api.getListLocationsXmlUrl(), { headers })).text();
-const page = sure(await api.listChanges({ resource: ["orderstatuses"], limit: 2 }, { headers }), 200);
+const page = unwrap(await api.listChanges({ resource: ["orderstatuses"], limit: 2 }, { headers }), 200);
 const [change] = page.Changes;
 const followed = change?.Resource === "orderstatuses" ? change.Record?.Name : undefined;
 const operations = [{ Method: "POST" as const, Resource: "brands" as const, Record: { Name: "By batch" } }];
-const batch = sure(await api.sendBatch({ Operations: operations }, undefined, { headers }), 200);
-const undone = sure(await api.undoRun({ Run: batch.Run ?? "" }, undefined, { headers }), 200);
-const problem = sure(await api.getBrand(999, { headers }), 404);
+const batch = unwrap(await api.sendBatch({ Operations: operations }, undefined, { headers }), 200);
+const undone = unwrap(await api.undoRun({ Run: batch.Run ?? "" }, undefined, { headers }), 200);
+const problem = unwrap(await api.getBrand(999, { headers }), 404);
 
 console.log(
   JSON.stringify([

@@ -85,16 +85,6 @@ describe("hosts", () => {
   });
 });
 
-describe("keys", () => {
-  test("two X-API-AUTH lines get a 401, even if both keys are valid", async () => {
-    const response = await exchangeBytes(
-      server.port,
-      request(["GET /restapi/brands.json HTTP/1.1", "Host: x", authorised(), authorised()]),
-    );
-    expect(statusOf(response)).toBe(401);
-  });
-});
-
 describe("limits", () => {
   test.each([
     ["announced", "Content-Length: 8388608", "a".repeat(8_388_608)],

@@ -1,22 +1,17 @@
 // Followers of a site under constant writes get every change once, in order.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { engines } from "../../support/engine/engines.ts";
 import { createIntent } from "../../support/engine/intents.ts";
-import { startTestServer, type TestServer } from "../../support/http/server.ts";
+import { type TestServer, useServer } from "../../support/http/server.ts";
 
 const writes = 300;
 
 describe.each(engines)("constant writes on $name", (kind) => {
   let server: TestServer;
 
-  beforeAll(async () => {
-    await kind.open();
-    server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
-  });
-  afterAll(async () => {
-    await server.stop();
-    await kind.close();
+  useServer(kind, (started) => {
+    server = started;
   });
 
   /** Follows the site until `last` was created. Returns the names of all changed records. */

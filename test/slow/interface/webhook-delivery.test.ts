@@ -1,6 +1,6 @@
 // A server delivers webhooks to receivers on this machine.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ import { type Clock, systemClock } from "../../../src/webhooks/clock.ts";
 import { maxScanPauseMs } from "../../../src/webhooks/runner.ts";
 import { engines } from "../../support/engine/engines.ts";
 import { createConformance } from "../../support/http/conformance.ts";
-import { startTestServer, type TestServer } from "../../support/http/server.ts";
+import { startTestServer, type TestServer, useServer } from "../../support/http/server.ts";
 import { waitUntil } from "../../support/time.ts";
 import { type ReceivedEvent, startReceiver, type TestReceiver } from "../../support/webhooks/receiver.ts";
 import { createTestWebhook, type TestWebhook } from "../../support/webhooks/test-webhook.ts";
@@ -111,14 +111,13 @@ async function waitForScan(server: TestServer): Promise<void> {
 // These tests run concurrently, because they spend most of their time waiting.
 describe.each(engines)("a webhook on $name", (kind) => {
   let server: TestServer;
-  beforeAll(async () => {
-    await kind.open();
-    server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() }, webhookClock });
-  });
-  afterAll(async () => {
-    await server.stop();
-    await kind.close();
-  });
+  useServer(
+    kind,
+    (started) => {
+      server = started;
+    },
+    { webhookClock },
+  );
   const testScene = (name: string, work: (scene: Scene) => Promise<void>) =>
     test.concurrent(name, () => withScene(server, work));
 

@@ -1,5 +1,6 @@
 // A real server on a real database file, for tests over HTTP.
 
+import { afterAll, beforeAll } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,6 +14,7 @@ import { allResources } from "../../../src/resources/all.ts";
 import { type Running, type StartOptions, start } from "../../../src/start.ts";
 import type { SiteViews } from "../../../src/store/reads/site-views.ts";
 import type { SiteRecord } from "../../../src/system/system-records.ts";
+import type { EngineKind } from "../engine/engines.ts";
 import { waitUntil } from "../time.ts";
 import { type Conformance, createConformance } from "./conformance.ts";
 
@@ -86,6 +88,20 @@ export async function startTestServer({ settings, ...options }: TestServerOption
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Starts a server on an empty database of this kind for the tests of the `describe` block that calls this, and passes it to `set`. */
+export function useServer(kind: EngineKind, set: (server: TestServer) => void, options: StartOptions = {}): void {
+  let server: TestServer;
+  beforeAll(async () => {
+    await kind.open();
+    server = await startTestServer({ ...options, settings: { DATABASE: await kind.newDatabase() } });
+    set(server);
+  });
+  afterAll(async () => {
+    await server.stop();
+    await kind.close();
+  });
 }
 
 /** Waits until exactly `count` long polls wait at the server. */
