@@ -1,5 +1,3 @@
-// The client's methods, against a real server.
-
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { type Brand, createClient, etagOf, type StorefrontClient, StorefrontProblem } from "../../src/client/client.ts";
 import { startTestServer } from "../support/http/server.ts";

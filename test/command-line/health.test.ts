@@ -1,5 +1,3 @@
-// The command `health`, which asks a server whether it's ready.
-
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { makeCertificate } from "../support/http/certificate.ts";

@@ -1,5 +1,3 @@
-// The commands `import` and `export`, in each format.
-
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { ProblemError } from "../../src/model/errors.ts";

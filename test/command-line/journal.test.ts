@@ -1,5 +1,3 @@
-// The commands `journal` and `restore-record`.
-
 import { Database } from "bun:sqlite";
 import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

@@ -18,9 +18,8 @@ afterAll(async () => {
 });
 
 /**
- * Every command with arguments, and its output. Each command uses the database as the previous commands left it.
- *
- * `URL` is the address of a receiver, `KEY` a key, `DATABASE` the address of the database.
+ * Every command with its arguments and output, run in this order on one database. `URL` stands for a receiver's address, `KEY` for a key and `DATABASE`
+ * for the database's address.
  */
 const calls: [command: string, args: string, printed: RegExp, stdin?: string][] = [
   ["site add", "shop --default", /^1\ncreated the site shop \(ID 1\); to create a key: /],

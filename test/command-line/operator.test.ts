@@ -1,5 +1,3 @@
-// The `storefront operator` commands.
-
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { openWorkspace, type Workspace } from "../support/programs/command.ts";
 

@@ -1,5 +1,3 @@
-// The command `renew`.
-
 import { describe, expect, test } from "bun:test";
 import { engines } from "../support/engine/engines.ts";
 import { useWorkspace, type Workspace } from "../support/programs/command.ts";

@@ -1,5 +1,3 @@
-// The commands `site` and `key`.
-
 import { afterAll, describe, expect, test } from "bun:test";
 import { fetchWithKey, openWorkspace, quote } from "../support/programs/command.ts";
 import { waitUntil } from "../support/time.ts";

@@ -1,5 +1,3 @@
-// The command `undo`, and the undo commands that other commands print.
-
 import { describe, expect, test } from "bun:test";
 import { engines, testIf } from "../support/engine/engines.ts";
 import { fetchWithKey, useWorkspace, type Workspace } from "../support/programs/command.ts";

@@ -1,5 +1,3 @@
-// The `webhook` commands, run as processes.
-
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
 import { allResources } from "../../src/resources/all.ts";

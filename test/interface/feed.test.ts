@@ -1,5 +1,3 @@
-// The feed over HTTP: documents, parameters and authorization.
-
 import { beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,3 @@
-// `X-Request-Id` and `traceparent` of a request.
-
 import { afterAll, describe, expect, test } from "bun:test";
 import { traceIn } from "../../src/http/request-ids.ts";
 import { HeaderFields } from "../../src/wire/header-fields.ts";

@@ -1,11 +1,12 @@
 // Writes that wait for the database while an operator changes their key or site.
 
+import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import postgres from "postgres";
 import { nextImmediate } from "../../src/lib/yielding.ts";
 import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
 import { createKey, revokeKey, setKey } from "../../src/operator/sites/keys.ts";
 import { setSite } from "../../src/operator/sites/sites.ts";
-import { blockWrites } from "../support/engine/block-writes.ts";
 import { engines } from "../support/engine/engines.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
 import { waitUntil } from "../support/time.ts";
@@ -64,3 +65,15 @@ describe.each(engines)("on $name", (kind) => {
     await server.stop();
   });
 });
+
+/** Makes writes wait the way another process's long transaction does, on PostgreSQL only those to `site`. Returns a function that lets them go on. */
+async function blockWrites(url: string, site: number): Promise<() => Promise<void>> {
+  if (url.startsWith("sqlite:")) {
+    const database = new Database(url.replace("sqlite:", ""));
+    database.run("begin immediate");
+    return async () => database.close();
+  }
+  const connection = postgres(url.replace(/\?.*/, ""), { max: 1, fetch_types: false, onnotice: () => {} });
+  await connection.unsafe(`begin; select 1 from sites where id = ${site} for update`);
+  return () => connection.end();
+}

@@ -1,5 +1,3 @@
-// Creating, listing, changing and revoking keys.
-
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
 import { createKey, listKeys, revokeKey, rotateKey, setKey, toKeyRecord } from "../../src/operator/sites/keys.ts";

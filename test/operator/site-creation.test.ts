@@ -1,5 +1,3 @@
-// Creating many sites from a list.
-
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
 import { listKeys } from "../../src/operator/sites/keys.ts";

@@ -1,5 +1,3 @@
-// Adding, changing, suspending, summarizing and removing sites.
-
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
 import { ProblemError } from "../../src/model/errors.ts";

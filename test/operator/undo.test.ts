@@ -1,5 +1,3 @@
-// Undo: which records it changes, which it leaves alone, and its limits.
-
 import { describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
 import { type UndoOptions, undo } from "../../src/operator/journal/undo.ts";

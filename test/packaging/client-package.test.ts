@@ -47,7 +47,7 @@ import { createClient, etagOf, StorefrontProblem, verifyWebhook, type Brand, typ
 const client = createClient({ url: "http://127.0.0.1", key: "k" });
 export const town = async (): Promise<string> => (await client.brands.get(1)).Address.Town;
 export const part = async () => (await client.brands.list({ fields: ["Name", "Address.Town"] }))[0]?.Address.Town.length;
-// @ts-expect-error: the records do not have this field
+// @ts-expect-error: the records don't have this field
 export const missing = async () => (await client.brands.list({ fields: ["Name"] }))[0]?.Address;
 export const event = async (request: Request) => {
   const { id, type, data } = await verifyWebhook(request, ["whsec_"], { tolerance: 1000 });
@@ -58,9 +58,9 @@ export const status: Promise<{ ID: number; Name: string }> = client.orderStatuse
 export const brand: Promise<Brand> = client.brands.update(1, { Telephone: { Mobile: "1" } });
 export const etag: string | undefined = etagOf({});
 export const maybe: Promise<Brand | undefined> = client.brands.get(1, { ifNoneMatch: etag });
-// @ts-expect-error: it may not have changed
+// @ts-expect-error: undefined if the record hasn't changed
 export const same: Promise<Brand> = client.brands.get(1, { ifNoneMatch: etag });
-// @ts-expect-error: the list may not have changed
+// @ts-expect-error: undefined if the list hasn't changed
 export const list: Promise<Brand[]> = client.brands.list({}, { ifNoneMatch: etag });
 // @ts-expect-error: no such field
 client.brands.create({ name: "Acme" });
@@ -69,7 +69,7 @@ client.brands.create({ AccountNumber: "1" });
 // @ts-expect-error: no such path
 client.brands.list({ sort: "Town" });
 export const some = client.brands.list({ filter: { ID: { in: [1, 2] }, "Address.Town": { contains: "x" } } });
-// @ts-expect-error: only of the ID
+// @ts-expect-error: only IDs can be numbers
 client.brands.list({ filter: { Name: { in: [1, 2] } } });
 // @ts-expect-error: an ID is a number
 client.brands.get("1");
@@ -81,7 +81,7 @@ export const follow = async () => {
     change.Record.Name;
     if (change.Operation === "delete") continue;
     if (change.Resource === "brands") return change.Record.AccountNumber;
-    // @ts-expect-error: not asked for
+    // @ts-expect-error: the resources don't include it
     if (change.Resource === "orderstatuses") continue;
     return change.Record.Manager;
   }
@@ -110,7 +110,7 @@ export const separate = async () => {
   results[0].Record.Name;
   return results[0].Problem ? results[0].Problem.detail : results[0].Record.Name;
 };
-// @ts-expect-error: a resource that can be read only
+// @ts-expect-error: locations can only be read
 client.batch([{ Method: "DELETE", Resource: "locations", ID: 1 }]);
 // @ts-expect-error: a new record needs a Name
 client.batch([{ Method: "POST", Resource: "brands", Record: {} }]);

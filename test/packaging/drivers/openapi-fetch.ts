@@ -26,7 +26,9 @@ const override = { "X-HTTP-Method-Override": "DELETE" as const };
 unwrap(await api.POST("/restapi/brands/{id}.json", { params: { path, header: override } }));
 const status = unwrap(await api.POST("/restapi/orderstatuses.json", { body: { Name: "Sent" } }));
 const statusPath = { id: status.ID };
-unwrap(await api.PUT("/restapi/orderstatuses/{id}.json", { params: { path: statusPath }, body: { Name: "Dispatched" } }));
+unwrap(
+  await api.PUT("/restapi/orderstatuses/{id}.json", { params: { path: statusPath }, body: { Name: "Dispatched" } }),
+);
 const statuses = unwrap(await api.GET("/restapi/orderstatuses.json"));
 const label = unwrap(await api.GET("/restapi/orderstatuses/{id}.json", { params: { path: statusPath } }));
 unwrap(await api.PUT("/restapi/orderstatuses.json", { body: { ID: status.ID, Name: "Gone" } }));
@@ -48,7 +50,7 @@ const batch = unwrap(await api.POST("/restapi/batch.json", { body: { Operations:
 const undone = unwrap(await api.POST("/restapi/undo.json", { body: { Run: batch.Run ?? "" } }));
 const { error } = await api.GET("/restapi/brands/{id}.json", { params: { path: { id: 999 } } });
 
-/** The names of the brands in an event of a webhook. */
+/** The names of the brands in a webhook event. */
 const namesIn = ({ data }: components["schemas"]["ChangesEvent"]) =>
   data.Changes.map((change) => (change.Resource === "brands" ? change.Record?.Name : undefined));
 const { Changes } = unwrap(await api.GET("/restapi/changes.json", { params: { query: { resource: ["brands"] } } }));

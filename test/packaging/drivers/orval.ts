@@ -1,12 +1,12 @@
 import * as api from "./generated/client";
 
 const [url = "", key = ""] = process.argv.slice(2);
-// The generated client requests paths, as a web page does. This adds the address of the server.
+// The generated client requests paths, as a web page does. This adds the server's address.
 const send = globalThis.fetch;
 globalThis.fetch = ((path: string, init?: RequestInit) => send(url + path, init)) as typeof fetch;
 const headers = { "X-API-AUTH": key };
 
-/** The data of a response. Throws if it has another status than `status`. */
+/** The data of a response. Throws if its status isn't `status`. */
 function unwrap<A extends { status: number; data: unknown }, S extends A["status"]>(
   response: A,
   status: S,

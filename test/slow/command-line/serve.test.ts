@@ -1,5 +1,3 @@
-// The command `serve`: options, output and shutdown.
-
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -1,5 +1,3 @@
-// The commands `export-site` and `import-site`.
-
 import { describe, expect, test } from "bun:test";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { gunzipSync, gzipSync } from "node:zlib";

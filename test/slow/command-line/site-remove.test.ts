@@ -1,5 +1,3 @@
-// `site remove` on a site with many records.
-
 import { describe, expect, test } from "bun:test";
 import { engines } from "../../support/engine/engines.ts";
 import { fetchWithKey, useWorkspace, type Workspace } from "../../support/programs/command.ts";
