@@ -7,7 +7,6 @@ import { createKey } from "../../src/operator/sites/keys.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engine/engines.ts";
-import { failureOf } from "../support/failure.ts";
 import { callTool, sendMessage } from "../support/http/mcp.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
 import { serveWithCommits } from "../support/http/wrapped-engine.ts";
