@@ -69,7 +69,7 @@ const genuine: [string, () => Parameters<typeof verifyWebhook>][] = [
     () => [toRequest(sign(body, [secret], 3e6)), secret, { tolerance: 4e6 }],
   ],
   [
-    "a signature between those of later versions",
+    "a signature among those of later versions",
     () => {
       const valid = sign(body, [secret]);
       return [withHeader(valid, "webhook-signature", `v2,x v1a,y ${valid.headers["webhook-signature"]}`), secret];

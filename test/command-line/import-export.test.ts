@@ -249,13 +249,13 @@ describe("extra lines in a table", () => {
     ["a second header with another delimiter", `${header}\n${rows}\nName;Address.Town\nB;\n`, {}, /^row 3 is a second/],
     ["a second header in capitals", `${header}\n${rows}\nNAME,ADDRESS.TOWN\nB,\n`, {}, /^row 3 is a second header/],
     [
-      "a second header in an encoding that differs",
+      "a second header in a different encoding",
       `${header}\n${rows}\n\u00ef\u00bb\u00bf${header}\n`,
       {},
       /^row 3 is a second/,
     ],
     [
-      "a second header of rejected rows",
+      "a second header from a rejects file",
       `${header}\n${rows}\n# row,# fault,${header}\n`,
       {},
       /^row 3 is a second header/,

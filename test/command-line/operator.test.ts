@@ -152,7 +152,7 @@ describe("storefront operator", () => {
     ["a change to an unknown role", ["role", "anna", "auditor"], 2, /Allowed choices are all, records, read/],
     ["a role of an unknown operator", ["role", "nobody", "read"], 1, /unknown operator `nobody`/],
     ["a new operator with an unknown role", ["add", "ben", "--role", "owner"], 2, /Allowed choices/],
-    ["a change of an unknown operator", ["set", "nobody", "--all-sites"], 1, /unknown operator `nobody`/],
+    ["a change to an unknown operator", ["set", "nobody", "--all-sites"], 1, /unknown operator `nobody`/],
     ["a change to an unknown site", ["set", "anna", "--site", "nowhere"], 1, /unknown site `nowhere`/],
     ["a sign-out of an unknown operator", ["sign-out", "nobody"], 1, /unknown operator `nobody`/],
     ["a removal of an unknown operator", ["remove", "nobody"], 1, /unknown operator `nobody`/],
@@ -162,7 +162,7 @@ describe("storefront operator", () => {
     ["an empty name", ["add", ""], 1, /Name/],
     ["a name that is too long", ["add", "b".repeat(65)], 1, /64/],
     ["an address that is not a URL", ["link", "anna", "--url", "console"], 2, /invalid --url `console`/],
-    ["an address of another scheme", ["link", "anna", "--url", "ftp://a.example"], 2, /invalid --url/],
+    ["an address with another scheme", ["link", "anna", "--url", "ftp://a.example"], 2, /invalid --url/],
     ["an address with a path", ["link", "anna", "--url", "https://a.example/console"], 2, /invalid --url/],
     ["an address with a password", ["link", "anna", "--url", "https://a:b@a.example"], 2, /invalid --url/],
   ];

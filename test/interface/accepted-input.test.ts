@@ -130,7 +130,7 @@ describe("in XML", () => {
     ["the encoding `utf_8`", "<?xml version='1.0' encoding='utf_8'?>\n", "", "é"],
     ["the encoding `us-ascii`", "<?xml version='1.0' encoding='us-ascii'?>\n", "", "&#233;"],
     ["the encoding `ASCII`, with bytes that are UTF-8", "<?xml version='1.0' encoding='ASCII'?>\n", "", "é"],
-    ["a prefix without a use", "", xsi, "é"],
+    ["an unused prefix", "", xsi, "é"],
     ["xsi:schemaLocation", "", `${xsi} xsi:schemaLocation="urn:x http://127.0.0.1:1/x.xsd"`, "é"],
     ["xsi:noNamespaceSchemaLocation", "", `xsi:noNamespaceSchemaLocation="storefront.xsd" ${xsi}`, "é"],
     [

@@ -366,7 +366,7 @@ describe("a body that isn't UTF-8", () => {
   const latin1 = (text: string) => new Uint8Array(Buffer.from(text, "latin1"));
   test.each<[string, string, number, number, string]>([
     ["Windows-1252", '\xc3\xa9\n"\xe9"', 2, 2, "byte 0xE9 is not UTF-8; it is `é` in Windows-1252"],
-    ["a curly quote of Windows", "a\x93b", 1, 2, "byte 0x93 is not UTF-8; it is `“` in Windows-1252"],
+    ["a Windows curly quote", "a\x93b", 1, 2, "byte 0x93 is not UTF-8; it is `“` in Windows-1252"],
     ["Shift JIS", "a\x82\xa0", 1, 2, "byte 0x82 is not UTF-8; send UTF-8"],
     ["a byte that no encoding has", "\x81a", 1, 1, "byte 0x81 is not UTF-8; send UTF-8"],
     ["CESU-8", "\xed\xa0\xbd\xed\xb8\x80", 1, 1, "byte 0xED begins half of a surrogate pair"],

@@ -224,7 +224,7 @@ describe.each(engines)("batch errors on $name", (kind) => {
       account,
     ],
     [
-      "a match value of another type",
+      "a match value of the wrong type",
       toUpsert({ [account]: 5 }),
       400,
       "invalid-record",
@@ -233,7 +233,7 @@ describe.each(engines)("batch errors on $name", (kind) => {
       account,
     ],
     [
-      "a match value of several records",
+      "a match value that several records have",
       toUpsert({ [account]: "T-1" }),
       400,
       "invalid-record",

@@ -100,7 +100,7 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
       ({ path }) => ({ method: "PUT", path, body: { Name: "y" }, headers: { "If-None-Match": '"other"' } }),
     ],
     [
-      "a POST that stands for a DELETE",
+      "POST overridden to DELETE",
       ({ path }) => ({ method: "POST", path, headers: { "X-HTTP-Method-Override": "DELETE" } }),
     ],
   ];

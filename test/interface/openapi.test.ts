@@ -112,7 +112,7 @@ describe("checking a response against OpenAPI", () => {
     ["an unknown header", { headers: { "X-Other": "1" } }],
     ["a header with another value", { headers: { Pragma: "cache" } }],
     ["another content type", { headers: { "Content-Type": "text/plain" } }],
-    ["a field of another type", { body: { ...record, ID: "1" } }],
+    ["a field of the wrong type", { body: { ...record, ID: "1" } }],
     ["a missing field", { body: { ID: 1 } }],
     ["an extra field", { body: { ...record, Colour: "red" } }],
   ];

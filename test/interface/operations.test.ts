@@ -69,7 +69,7 @@ const withSandbox = (then: (shop: Shop) => Promise<unknown>) => async (shop: Sho
 
 const operations: readonly (readonly [string, (shop: Shop) => Promise<unknown>, Seen])[] = [
   ["an import", importing(false), imported],
-  ["an import of all rows or none", importing(true), imported],
+  ["an atomic import", importing(true), imported],
   [
     "an undo",
     ({ engine, site }) => undo(engine, site.ID, { since: 1, until: 2 }, { at: Date.now() }),
@@ -77,11 +77,11 @@ const operations: readonly (readonly [string, (shop: Shop) => Promise<unknown>, 
   ],
   ["a prune", ({ engine, site }) => pruneJournals(engine, [site.ID], { revision: 3 }), { feed: [410, 200] }],
   [
-    "a prune of a run",
+    "pruning a run",
     ({ engine, site }) => pruneJournals(engine, [site.ID], { revision: 5 }),
     { feed: [410, 200], run: [422, 410] },
   ],
-  ["a prune of sites and keys", ({ engine }) => pruneJournals(engine, [0], { at: Date.now() }), {}],
+  ["pruning sites and keys", ({ engine }) => pruneJournals(engine, [0], { at: Date.now() }), {}],
   [
     "a suspension and its end",
     async ({ engine, site, poll }) => {

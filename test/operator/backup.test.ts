@@ -55,7 +55,7 @@ const damages: [string, () => string, RegExp][] = [
   ],
   ["with a row whose table is a number", () => withRow(([, row]) => [1, row]), /rows that this version does not know/],
   [
-    "with a row whose table is named like a member of every object",
+    "with a row whose table is named like a JavaScript object member",
     () => withRow(([, row]) => ["constructor", row]),
     /rows that this version does not know/,
   ],

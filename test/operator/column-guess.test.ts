@@ -95,7 +95,7 @@ const headers: [string, string, string, Record<string, string>][] = [
     },
   ],
   [
-    "an export of goods by Shopify",
+    "Shopify's product export",
     "brands",
     "Handle;Vendor;Product Category;Type;Tags;Published;Option1 Name;Option1 Value;Variant SKU;Variant Price;Image Src",
     { Vendor: "?Name" },
@@ -200,12 +200,12 @@ test.each(headers)("column guess: %s", (_, path, header, fields) => {
 const contents: [string, string, string, Record<string, string>][] = [
   ["a state that is not a region", "State", "active", none],
   ["a state that is a region", "State", "Ohio", { State: "?Address.County" }],
-  ["a title of goods", "Title", "Blue cotton shirt, long", none],
-  ["a title of people", "Title", "Ms", { Title: "Address.Title" }],
+  ["a product title", "Title", "Blue cotton shirt, long", none],
+  ["a form of address", "Title", "Ms", { Title: "Address.Title" }],
   ["a postcode without digits", "Zip", "archive", none],
   ["a company that is a number", "Company", "4711", none],
   ["an account that is a name", "Account", "Acme", none],
-  ["a telephone that is a mail address", "Contact number", "a1@b.example", none],
+  ["a phone number that's an email address", "Contact number", "a1@b.example", none],
   [
     "a field with its own name, whatever its cells",
     "Address.Country",

@@ -49,11 +49,11 @@ describe.each(engines)("search in all sites on $name", (kind) => {
     ["finds an ID", "2", ["toys brands/2 ID"]],
     ["finds a number that is not an ID", "7", ["toys brands/2 AccountNumber"]],
     ["finds a name that contains characters that JSON escapes", 'Quote " and \\ and <b>é', ["toys brands/1 Name"]],
-    ["does not find a part of a name", "Acm", []],
-    ["does not find a deleted record", "Gone", []],
-    ["does not find a value inside a field group", "Leeds", []],
-    ["does not find the name of a field", "Name", []],
-    ["finds nothing for an ID that is larger than all IDs", "9999999999999999", []],
+    ["doesn't find part of a name", "Acm", []],
+    ["doesn't find a deleted record", "Gone", []],
+    ["doesn't find a value inside a field group", "Leeds", []],
+    ["doesn't find a field's name", "Name", []],
+    ["finds nothing for an ID above all others", "9999999999999999", []],
   ];
   test.each(cases)("%s", async (_, text, expected) => {
     const { found, next } = await findInSites(engine, sites, text, limits);

@@ -156,8 +156,8 @@ describe.each(engines)("import with --match on $name", (kind) => {
 
   test.each([
     ["both in batches", [false, false]],
-    ["one in batches and one of all rows or none", [false, true]],
-    ["both of all rows or none", [true, true]],
+    ["one in batches and one atomic", [false, true]],
+    ["both atomic", [true, true]],
   ] as const)("by two processes of the same file at once creates each record once, %s", async (_, atomic) => {
     site++;
     const lines = Array.from({ length: 700 }, (_, n) => `Brand ${n},Oslo`);

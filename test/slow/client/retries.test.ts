@@ -304,7 +304,7 @@ describe("a programming mistake is thrown unchanged, not retried", () => {
     ["an unknown member of a query", ({ brands }) => brands.list({ Name: "Acme" })],
     ["a filter that is undefined", ({ brands }) => brands.list({ filter: { Name: undefined } })],
     ["a filter that is null", ({ brands }) => brands.list({ filter: { Name: null } })],
-    ["a filter of another kind", ({ brands }) => brands.list({ filter: { Name: { startsWith: "A" } } })],
+    ["an unknown kind of filter", ({ brands }) => brands.list({ filter: { Name: { startsWith: "A" } } })],
     ["a filter by an invalid ID", ({ brands }) => brands.list({ filter: { ID: { in: [1, "2,3"] } } })],
     ["a limit of 0", ({ brands }) => brands.list({ limit: 0 })],
     ["a limit of 1001", ({ brands }) => brands.list({ limit: 1001 })],
@@ -366,7 +366,7 @@ describe("a programming mistake is thrown unchanged, not retried", () => {
   // biome-ignore lint/suspicious/noExplicitAny: JavaScript callers can pass anything
   const options: [string, any][] = [
     ["an invalid address", { url: "shop.example" }],
-    ["an address of another protocol", { url: "ftp://shop.example" }],
+    ["an address with another protocol", { url: "ftp://shop.example" }],
     ["an address with a password", { url: "https://me:secret@shop.example" }],
     ["an address with a query", { url: "https://shop.example/?a=1" }],
     ["an address with a fragment", { url: "https://shop.example/#a" }],

@@ -46,14 +46,14 @@ describe("commands and servers reject in one clear line", () => {
     ["a file that is not a database", (file) => writeFileSync(file, "x".repeat(5000)), /file is not a database/],
     ["a folder", (file) => mkdirSync(file), /unable to open database file/],
     [
-      "a database of a newer program",
+      "a newer program's database",
       (file) => sql(file, "pragma user_version = 99"),
       /made by a newer program \(schema 99, this one knows \d+\): upgrade this program/,
     ],
     ["another program's database", (file) => sql(file, "create table theirs (x)"), /belongs to another program/],
     ["a database with only a view", (file) => sql(file, "create view v as select 1"), /belongs to another program/],
     [
-      "a database with a table and a version of another program",
+      "a database with another program's table and version",
       (file) => sql(file, "create table journal (x); pragma user_version = 1"),
       /another program/,
     ],

@@ -84,7 +84,7 @@ const faults: readonly (readonly [fault: string, title: string, alteration: () =
       }),
   ],
   [
-    "a change that is missing in the feed",
+    "a change missing from the feed",
     "each add one change",
     () =>
       onResponse(replaceBody(/\{"Cursor":"[^"]*","Revision":\d+,"Time":"[^"]*","Operation":"update".*?\}\},?/g, "")),
@@ -123,7 +123,7 @@ const faults: readonly (readonly [fault: string, title: string, alteration: () =
   ],
   [
     "only the first error of a record",
-    "all errors of a record",
+    "all of a record's errors",
     () => onResponse(replaceBody(/("errors":\[\{[^}]*\}).*\]/, "$1]")),
   ],
   [
@@ -170,7 +170,7 @@ const faults: readonly (readonly [fault: string, title: string, alteration: () =
       }),
   ],
   [
-    "a call of a tool that fails without saying so",
+    "a tool call that fails silently",
     "confirm stores what the dry run showed",
     () => onResponse(replaceBody(/"isError":true/, '"isError":false')),
   ],

@@ -143,7 +143,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
   const forged: [string, (rows: DumpedRow[]) => void][] = [
     ["a URL with a terminal escape", (rows) => edit(rows, "webhook", { URL: "https://erp.example/\u001b[2J" })],
     ["a URL with a line break", (rows) => edit(rows, "webhook", { URL: "https://erp.example/\nHost: x" })],
-    ["a URL of another scheme", (rows) => edit(rows, "webhook", { URL: "file:///etc/passwd" })],
+    ["a URL with another scheme", (rows) => edit(rows, "webhook", { URL: "file:///etc/passwd" })],
     ["an unknown field", (rows) => edit(rows, "webhook", { Secret: "x" })],
     ["an invalid time", (rows) => edit(rows, "webhook", { Paused: "9999-99-99T99:99:99.999Z" })],
     ["a reason with a terminal escape", (rows) => edit(rows, "webhook", { Reason: "\u001b[31m" })],
