@@ -39,7 +39,7 @@ export function parseHostname(text: string): string {
 function describeFormError(text: string): string | undefined {
   if (text === "") return "it is empty";
   if (/\s/u.test(text)) return "it contains a space; give one hostname at a time";
-  if (text.includes("*")) return "wildcards are not supported; give each hostname, or make the site the default site";
+  if (text.includes("*")) return "wildcards aren't supported; list each hostname, or make the site the default site";
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return `it is a URL; give only the hostname${hint(URL.parse(text)?.host)}`;
   if (/[/?#]/.test(text)) return `it has a path; give only the hostname${hint(text.split(/[/?#]/, 1)[0])}`;
   const port = /^(\[.*\]|[^:]*):[0-9]*$/.exec(text);
@@ -58,8 +58,8 @@ function isAddressV6(text: string): boolean {
 function parseAddressV6(text: string): string {
   const address = text.replace(/^\[(.*)\]$/, "$1");
   if (address.includes("%"))
-    throw invalidHostname(text, "it is an address with a zone, which is valid on one machine only");
-  if (!isIPv6(address)) throw invalidHostname(text, "it is not an IPv6 address");
+    throw invalidHostname(text, "it's an address with a zone, which only works on one machine");
+  if (!isIPv6(address)) throw invalidHostname(text, "it isn't an IPv6 address");
   return hostnameOf(`[${address}]`);
 }
 
@@ -69,7 +69,7 @@ function toAscii(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant
   if (/^[\u0000-\u007f]*$/.test(lower) && !/(?:^|\.)xn--/.test(lower)) return lower;
   const ascii = domainToASCII(lower);
-  if (ascii === "") throw invalidHostname(text, "it is not a valid internationalized name (RFC 5891)");
+  if (ascii === "") throw invalidHostname(text, "it isn't a valid internationalized name (RFC 5891)");
   return ascii;
 }
 
@@ -80,13 +80,13 @@ function describeNameError(name: string): string | undefined {
     return `it contains ${JSON.stringify(unfit[0])}; letters, digits, hyphens, underscores and dots are allowed`;
   if (name.length > maxNameLength) return `it has ${name.length} characters; at most ${maxNameLength} are allowed`;
   const labels = name.split(".");
-  if (labels.includes("")) return "it has an empty part (a dot too many)";
+  if (labels.includes("")) return "it has a dot too many";
   const long = labels.find((label) => label.length > maxLabelLength);
   if (long) return `its part \`${long}\` has ${long.length} characters; at most ${maxLabelLength} are allowed`;
   const hyphened = labels.find((label) => label.startsWith("-") || label.endsWith("-"));
-  if (hyphened) return `its part \`${hyphened}\` begins or ends with a hyphen`;
+  if (hyphened) return `its part \`${hyphened}\` starts or ends with a hyphen`;
   // Clients would take such a name for an IPv4 address (URL Standard, "ends in a number").
-  if (/^(?:[0-9]+|0x[0-9a-f]*)$/.test(labels.at(-1) as string)) return "it ends in a number and is not an IPv4 address";
+  if (/^(?:[0-9]+|0x[0-9a-f]*)$/.test(labels.at(-1) as string)) return "it ends in a number but isn't an IPv4 address";
   return undefined;
 }
 

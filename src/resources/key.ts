@@ -13,10 +13,10 @@ export const key = defineResource({
   description: "An API key of one site.",
   access: "system",
   fields: {
-    Site: matching("^[1-9][0-9]*$", "use the ID of a site", {
+    Site: matching("^[1-9][0-9]*$", "use a site ID", {
       max: 16,
       required: true,
-      description: "ID of the site that it belongs to.",
+      description: "ID of the site it belongs to.",
       example: "1",
     }),
     Prefix: text({
@@ -25,7 +25,7 @@ export const key = defineResource({
       description: "First characters of the key, which identify it in lists.",
       example: "sfk_AbCd1234",
     }),
-    Digest: matching("^[0-9a-f]{64}$", "use a SHA-256 in hexadecimal", {
+    Digest: matching("^[0-9a-f]{64}$", "use a hexadecimal SHA-256", {
       max: 64,
       required: true,
       description: "SHA-256 of the key.",
@@ -39,18 +39,18 @@ export const key = defineResource({
     }),
     Rate: matching("^(?:[1-9][0-9]{0,5})?$", "use a whole number of requests per second, from 1", {
       max: 6,
-      description: "Requests per second. Empty for the limit of the server.",
+      description: "Requests per second. Empty for the server's limit.",
       example: "50",
     }),
-    Created: instant({ description: "Time of creation.", example: "2026-01-31T12:00:00.000Z" }),
+    Created: instant({ description: "When it was created.", example: "2026-01-31T12:00:00.000Z" }),
     Expires: instant({
-      description: "Time of expiry. Empty if it does not expire.",
+      description: "When it expires. Empty if it doesn't.",
       example: "2027-01-31T12:00:00.000Z",
     }),
-    Revoked: instant({ description: "Time of revocation. Empty if it is not revoked.", example: "" }),
+    Revoked: instant({ description: "When it was revoked. Empty if it wasn't.", example: "" }),
     Former: text({
       max: 500,
-      description: "Prefixes of the keys that it has replaced by rotation, the latest first, separated by spaces.",
+      description: "Prefixes of the keys it replaced by rotation, latest first, separated by spaces.",
       example: "sfk_EfGh5678",
     }),
   },

@@ -15,20 +15,20 @@ export const operator = defineResource({
     Name: matching("^[^\\p{C}\\p{Zl}\\p{Zp}]+$", "remove line breaks and invisible characters", {
       max: 64,
       required: true,
-      description: "Name of the operator, which the history shows as `console:` and the name.",
+      description: "Name of the operator. The history shows it with `console:` in front.",
       example: "anna",
     }),
-    Sites: matching("^(?:[1-9][0-9]*(?: [1-9][0-9]*)*)?$", "use IDs of sites, separated by spaces", {
+    Sites: matching("^(?:[1-9][0-9]*(?: [1-9][0-9]*)*)?$", "use site IDs, separated by spaces", {
       max: 4096,
       description: "IDs of the sites that the operator may manage, separated by spaces. Empty for all sites.",
       example: "1 4",
     }),
-    // Any word, because a restore keeps a role that another program version has stored.
+    // Any word goes, so that a restore keeps roles stored by another version of the program.
     Role: matching("^[a-z-]*$", "use the name of a role", {
       max: 32,
-      description: "Role, which says what the operator may do in these sites. Empty for everything.",
+      description: "What the operator may do in these sites. Empty for everything.",
       example: "read",
     }),
-    Created: instant({ description: "Time of creation.", example: "2026-01-31T12:00:00.000Z" }),
+    Created: instant({ description: "When it was created.", example: "2026-01-31T12:00:00.000Z" }),
   },
 });

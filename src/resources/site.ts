@@ -33,16 +33,16 @@ export const site = defineResource({
       description: "Hostnames of the site in their normal form, separated by spaces.",
       example: "garden.example www.garden.example",
     }),
-    Default: choice(["yes"], { description: "`yes` if it also serves all hosts that no site has.", example: "yes" }),
-    Suspended: instant({ description: "Time since when it is suspended. Empty if it is served.", example: "" }),
+    Default: choice(["yes"], { description: "`yes` if it also serves hosts that belong to no site.", example: "yes" }),
+    Suspended: instant({ description: "When it was suspended. Empty if it wasn't.", example: "" }),
     Importing: instant({
       description:
-        "Time until which a running `import-site` or `site sandbox` has reserved the site. Empty if the site is complete.",
+        "Until when a running `import-site` or `site sandbox` has reserved the site. Empty if the site is complete.",
       example: "",
     }),
-    SandboxOf: matching("^(?:[1-9][0-9]*)?$", "use the ID of a site", {
+    SandboxOf: matching("^(?:[1-9][0-9]*)?$", "use a site ID", {
       max: 16,
-      description: "ID of the live site whose sandbox it is. Empty for a live site.",
+      description: "ID of the live site this is the sandbox of. Empty for a live site.",
       example: "",
     }),
     UID: matching("^[0-9A-Za-z]*$", "use letters and digits", {

@@ -9,28 +9,28 @@ export const webhook = defineResource({
   element: "Webhook",
   singular: "webhook",
   plural: "webhooks",
-  description: "A URL to which the changes of one site are delivered.",
+  description: "A URL that one site's changes are delivered to.",
   access: "system",
   fields: {
-    Site: matching("^[1-9][0-9]*$", "use the ID of a site", {
+    Site: matching("^[1-9][0-9]*$", "use a site ID", {
       max: 16,
       required: true,
-      description: "ID of the site that it follows.",
+      description: "ID of the site it follows.",
       example: "1",
     }),
     URL: matching("^https?://[!-~]+$", "use a URL that begins with https:// (or http:// for this machine)", {
       max: 2048,
       required: true,
-      description: "URL of the receiver in its normal form.",
+      description: "The receiver's URL in normal form.",
       example: "https://erp.example/hooks/storefront",
     }),
-    Resources: matching("^(?:[a-z]+(?: [a-z]+)*)?$", "use paths of resources, separated by spaces", {
+    Resources: matching("^(?:[a-z]+(?: [a-z]+)*)?$", "use resource paths, separated by spaces", {
       max: 1024,
-      description: "Paths of the resources whose changes are delivered, separated by spaces. Empty for all.",
+      description: "Paths of the resources whose changes it delivers, separated by spaces. Empty for all.",
       example: "brands orderstatuses",
     }),
-    Created: instant({ description: "Time of creation.", example: "2026-01-31T12:00:00.000Z" }),
-    Paused: instant({ description: "Time since when it is paused. Empty if it is not.", example: "" }),
+    Created: instant({ description: "When it was created.", example: "2026-01-31T12:00:00.000Z" }),
+    Paused: instant({ description: "When it was paused. Empty if it wasn't.", example: "" }),
     Reason: text({
       max: 255,
       description: "Why it is paused.",

@@ -42,11 +42,11 @@ export async function openEngine(
 
 /** Addresses as other programs write them, and what to do about them. */
 const mistakes: readonly [RegExp, string][] = [
-  [/.postgres(ql)?:\/\//i, "begin with `postgres`, without quotes and without anything before it"],
+  [/.postgres(ql)?:\/\//i, "start with `postgres`, without quotes or anything else before it"],
   [/^["']|["']$/, "remove the quotes"],
-  [/^postgres(ql)?\+\w+:/i, "write postgres:// at its beginning"],
+  [/^postgres(ql)?\+\w+:/i, "start it with postgres://"],
   [/\b(host|server|dbname|database|data source) *=/i, "write postgres://user:password@host:5432/database"],
-  [/sqlite|^file:|\.db$/i, "write sqlite: and then the path of the file, such as sqlite:/srv/storefront.db"],
+  [/sqlite|^file:|\.db$/i, "write sqlite: and then the path of the file, as in sqlite:/srv/storefront.db"],
 ];
 
 /**
@@ -63,7 +63,7 @@ function sqlitePath(url: string): string | undefined {
   const path = /^sqlite:(?:\/\/(?=\/))?(.*)$/is.exec(url)?.[1];
   if (path === undefined) return undefined;
   const [, remedy] = notPaths.find(([pattern]) => pattern.test(path)) ?? [];
-  if (remedy) throw new ProblemError("bad-request", `${url} does not name a file: ${remedy}`);
+  if (remedy) throw new ProblemError("bad-request", `${url} isn't the address of a file: ${remedy}`);
   return path.replace(/^~(?=\/)/, homedir());
 }
 
@@ -72,17 +72,17 @@ const notPaths: readonly [RegExp, string][] = [
   [/^["']|["']$/, "remove the quotes"],
   [
     /:memory:/i,
-    "the server keeps its records in a file. For a trial, use one in a temporary folder, such as sqlite:/tmp/trial.db",
+    "the database has to be a file. For a trial, use one in a temporary folder, such as sqlite:/tmp/trial.db",
   ],
   [/^file:/i, "remove `file:`"],
   [
     /\?/,
-    "remove the `?` and what follows, because there are no parameters. Commands that only read also work on a read-only file",
+    "remove the `?` and what follows, because there are no parameters. (Commands that only read work on read-only files anyway)",
   ],
-  [/\\|^\/?[a-z]:\//i, "separate folders by `/`, without a drive, as in sqlite:/srv/storefront.db"],
+  [/\\|^\/?[a-z]:\//i, "separate folders with `/`, without a drive, as in sqlite:/srv/storefront.db"],
   [/^~(?!\/)/, "write the whole path, or `~/` for your own folder"],
-  [/\$[\w{(]/, "variables are not replaced here, so write the path itself"],
-  [/%[0-9a-f]{2}/i, "write each character as it is, without `%`"],
+  [/\$[\w{(]/, "variables aren't expanded here, so write the actual path"],
+  [/%[0-9a-f]{2}/i, "write each character as it is, without `%` escapes"],
   [/^\/\/[^/]/, "write sqlite:/srv/storefront.db, or sqlite:storefront.db for a file in the current folder"],
-  [/^$|\/$/, "add the name of a file, as in sqlite:./data/storefront.db"],
+  [/^$|\/$/, "add a file name, as in sqlite:./data/storefront.db"],
 ];

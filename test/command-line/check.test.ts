@@ -39,17 +39,17 @@ describe("check", () => {
     [
       "a changed record",
       `update records set body = json_set(body, '$.Name', 'X') where site_id = 1 and id = ${last}`,
-      /differs from its entry/,
+      /differs from its journal entry/,
     ],
     [
       "a record that is not JSON",
       `update records set body = '{' where site_id = 1 and id = ${last}`,
-      /is damaged: its JSON is invalid or has another ID/,
+      /is damaged: its JSON is invalid or has the wrong ID/,
     ],
     [
       "a missing record",
       `delete from records where site_id = 1 and resource = 'brand' and id = ${last}`,
-      /is in the journal and nowhere else/,
+      /is only in the journal/,
     ],
     [
       "a record without a journal entry",
@@ -66,7 +66,7 @@ describe("check", () => {
       "delete from journal where site_id = 1 and revision = 1",
       /site 1: the journal lacks entry 1/,
     ],
-    ["a missing journal", "delete from journal where site_id = 1", /site 1: the journal lacks the entries 1 to/],
+    ["a missing journal", "delete from journal where site_id = 1", /site 1: the journal lacks entries 1 to/],
     [
       "a journal that lacks its last entry",
       "delete from journal where site_id = 1 and revision = (select revision from sites where id = 1)",
@@ -143,5 +143,5 @@ test("check lists inconsistencies in a backup as it does in a database", async (
   );
   const { code, stdout, stderr } = await workspace.run(["check", "gap.backup"]);
   expect([code, stderr]).toEqual([1, "faults found in gap.backup: 2\n"]);
-  expect(stdout).toContain("brand 2 is at revision 2 and has no journal entry");
+  expect(stdout).toContain("brand 2 is at revision 2, but has no journal entry");
 });

@@ -79,7 +79,7 @@ describe.each(engines)("on $name", (kind) => {
     const deletion = createIntent({ site, operation: "delete", id: 1, values: {} });
     const message = () => engine.commit([deletion]).catch((error) => error.message);
     await kind.run(url, `update records set revision = 2 where site_id = ${site}`);
-    expect(await message()).toBe(`site ${site} is at revision 1, and its brand 1 at revision 2`);
+    expect(await message()).toBe(`site ${site} is at revision 1, but its brand 1 at revision 2`);
     await kind.run(url, `update records set revision = 1 where site_id = ${site}`);
     await kind.run(url, `update sites set counts = '{"brand":{"count":0,"revision":1}}' where id = ${site}`);
     expect(await message()).toContain("run `storefront check`");

@@ -68,10 +68,10 @@ test("of a removed site only its row may stay, and other rows are counted", () =
   const rows = intactRows();
   change(rows, site, { epoch: "", revision: 0, last_ids: "{}" });
   expect(find(rows.filter(({ table }) => table === "sites"))).toEqual([]);
-  expect(find(rows)).toEqual(["site 1 was removed, and 8 of its rows are left"]);
+  expect(find(rows)).toEqual(["site 1 was removed, but 8 of its rows are left"]);
   for (const left of ["records", "journal"]) {
     const some = rows.filter(({ table }) => table === "sites" || table === left).slice(0, 3);
-    expect(find(some)).toEqual(["site 1 was removed, and 1 of its rows are left"]);
+    expect(find(some)).toEqual(["site 1 was removed, but 1 of its rows are left"]);
   }
 });
 
@@ -93,10 +93,7 @@ test.each<[string, (rows: { table: string; row: Cells }[]) => unknown, string[]]
   [
     "last IDs that are not valid JSON",
     (rows) => change(rows, site, { last_ids: "{" }),
-    [
-      "site 1 is damaged: its last IDs are not valid JSON",
-      ...new Array(3).fill("has an ID above the last assigned ID"),
-    ],
+    ["site 1 is damaged: its last IDs aren't valid JSON", ...new Array(3).fill("has an ID above the last assigned ID")],
   ],
   [
     "a counter behind its records",
@@ -116,17 +113,17 @@ test.each<[string, (rows: { table: string; row: Cells }[]) => unknown, string[]]
   [
     "a site whose revision is far ahead",
     (rows) => change(rows, site, { revision: 8 }),
-    ["site 1: the journal lacks the entries 6 to 8"],
+    ["site 1: the journal lacks entries 6 to 8"],
   ],
   [
     "a site whose revision is behind its journal",
     (rows) => change(rows, site, { revision: 4 }),
-    ["site 1 is at revision 4 and its journal ends at 5"],
+    ["site 1 is at revision 4, but its journal ends at 5"],
   ],
   [
     "a record whose text is another one's",
     (rows) => change(rows, brand, { body: body(7, "Bolt") }),
-    ["site 1: brand 1 is damaged: its JSON", "site 1: brand 1 differs from its entry 2"],
+    ["site 1: brand 1 is damaged: its JSON", "site 1: brand 1 differs from its journal entry 2"],
   ],
   [
     "a record whose text is not valid JSON",
@@ -136,27 +133,27 @@ test.each<[string, (rows: { table: string; row: Cells }[]) => unknown, string[]]
   [
     "a record whose text is not the journal's",
     (rows) => change(rows, brand, { body: body(1, "Other") }),
-    ["site 1: brand 1 differs from its entry 2 in the journal"],
+    ["site 1: brand 1 differs from its journal entry 2"],
   ],
   [
     "a deleted record that is there",
     (rows) => change(rows, deleted, { body: body(2, "Cord") }),
-    ["site 1: brand 2 differs from its entry 4 in the journal"],
+    ["site 1: brand 2 differs from its journal entry 4"],
   ],
   [
     "a record that is gone although it was not deleted",
     (rows) => change(rows, brand, { body: null }),
-    ["site 1: brand 1 differs from its entry 2 in the journal"],
+    ["site 1: brand 1 differs from its journal entry 2"],
   ],
   [
     "a record that is behind its journal",
     (rows) => change(rows, brand, { revision: 1, body: body(1, "Acme") }),
-    ["site 1: brand 1 is at revision 1 and its last journal entry is 2"],
+    ["site 1: brand 1 is at revision 1, but its last journal entry is 2"],
   ],
   [
     "a record that is ahead of its journal",
     (rows) => change(rows, brand, { revision: 3 }),
-    ["site 1: brand 1 is at revision 3 and its last journal entry is 2"],
+    ["site 1: brand 1 is at revision 3, but its last journal entry is 2"],
   ],
   [
     "a record that the journal does not know",
@@ -164,19 +161,23 @@ test.each<[string, (rows: { table: string; row: Cells }[]) => unknown, string[]]
       change(rows, site, { last_ids: '{"brand":3,"order-status":1}' });
       rows.splice(deleted, 0, { table: "records", row: { ...cellsOf(rows, brand), id: 3, body: body(3, "Dash") } });
     },
-    ["site 1: brand 3 is at revision 2 and has no journal entry"],
+    ["site 1: brand 3 is at revision 2, but has no journal entry"],
   ],
   [
     "an entry in the middle that is missing",
     (rows) => rows.splice(update, 1),
-    ["site 1: the journal lacks entry 2", "site 1: brand 1 is at revision 2 and its last journal entry is 1"],
+    ["site 1: the journal lacks entry 2", "site 1: brand 1 is at revision 2, but its last journal entry is 1"],
   ],
   [
     "the last entry missing",
     (rows) => rows.splice(last, 1),
-    ["site 1: the journal lacks entry 5", "site 1: order-status 1 is at revision 5 and has no journal entry"],
+    ["site 1: the journal lacks entry 5", "site 1: order-status 1 is at revision 5, but has no journal entry"],
   ],
-  ["a record that is missing", (rows) => rows.splice(deleted, 1), ["brand 2 is in the journal", "brand 2 is in the"]],
+  [
+    "a record that is missing",
+    (rows) => rows.splice(deleted, 1),
+    ["brand 2 is only in the journal", "brand 2 is only in"],
+  ],
   [
     "a site that is missing",
     (rows) => rows.splice(site, 1),

@@ -138,11 +138,11 @@ describe.each(engines)("the feed on $name", (kind) => {
     const { changes } = await read();
     const marks = changes.map(({ cursor }) => cursor.split(".")[0]);
     expect(await errorOf(read({ since: `${marks[4]}.6` }))).toMatch("gone: the cursor");
-    expect(await errorOf(read({ since: `${marks[4]}.9007199254740991` }))).toMatch("lies ahead of the last change");
-    expect(await errorOf(read({ since: `${marks[4]}.4` }))).toMatch("does not name a change of this site");
+    expect(await errorOf(read({ since: `${marks[4]}.9007199254740991` }))).toMatch("is ahead of the last change");
+    expect(await errorOf(read({ since: `${marks[4]}.4` }))).toMatch("isn't at a change of this site");
     const other = await readHeadCursor(engine, site);
     await makeSite();
-    expect(await errorOf(read({ since: other }))).toMatch("does not name a change of this site");
+    expect(await errorOf(read({ since: other }))).toMatch("isn't at a change of this site");
   });
 
   test("a cursor is valid after pruning if its own entry is kept, and is rejected otherwise", async () => {
@@ -154,12 +154,12 @@ describe.each(engines)("the feed on $name", (kind) => {
     await engine.commit([update(1, "A3")]);
     expect(shown(await read({ since: next }))).toEqual(["6 update 1"]);
     for (const { cursor } of changes.slice(0, 4))
-      expect(await errorOf(read({ since: cursor }))).toMatch(/names is no longer kept; start again/);
+      expect(await errorOf(read({ since: cursor }))).toMatch(/has been pruned; start over/);
     for (const since of [undefined, "0.0"])
-      expect(await errorOf(read({ since }))).toMatch("the first changes of this site are no longer kept");
+      expect(await errorOf(read({ since }))).toMatch("this site's first changes have been pruned");
     const [head] = await engine.readHeads([site]);
     expect(await errorOf(readCursorAt(engine, site, { ...(head as Head), revision: 2 }))).toMatch(
-      "gone: change 2 is no longer kept",
+      "gone: change 2 has been pruned",
     );
   });
 
@@ -169,7 +169,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     await kind.run(url, `delete from journal where site_id = ${site}; update sites set floor = 5 where id = ${site}`);
     const bare = await readHeadCursor(engine, site);
     expect(bare).not.toBe(next);
-    expect(await errorOf(read({ since: next }))).toMatch("is no longer kept");
+    expect(await errorOf(read({ since: next }))).toMatch("has been pruned");
     expect(await read({ since: bare })).toMatchObject({ changes: [], next: bare, hasMore: false });
     await engine.commit([update(1, "A3")]);
     expect(shown(await read({ since: bare }))).toEqual(["6 update 1"]);
@@ -190,12 +190,12 @@ describe.each(engines)("the feed on $name", (kind) => {
     await backUp(engine, join(folder, "a"), 0);
     const old = (await read()).next;
     await engine.replaceEpochs();
-    expect(await errorOf(read({ since: old }))).toMatch("does not name a change of this site");
+    expect(await errorOf(read({ since: old }))).toMatch("isn't at a change of this site");
     const renewed = (await read()).next;
     await engine.commit([update(1, "lost")]);
     await restore(engine, join(folder, "a"), join(folder, "kept"), 0);
     for (const since of [old, renewed])
-      expect(await errorOf(read({ since }))).toMatch("does not name a change of this site");
+      expect(await errorOf(read({ since }))).toMatch("isn't at a change of this site");
     // A standby that lagged has the same journal without the last change, and makes another change with its revision.
     await engine.commit([update(1, "lost")]);
     const lost = (await read()).next;
@@ -204,10 +204,10 @@ describe.each(engines)("the feed on $name", (kind) => {
       `delete from journal where site_id = ${site} and revision = 6; update sites set revision = 5 where id = ${site};
 update records set revision = 4, body = '{"ID":1,"Name":"A2"}' where site_id = ${site} and resource = 'brand' and id = 1`,
     );
-    expect(await errorOf(read({ since: lost }))).toMatch("lies ahead");
+    expect(await errorOf(read({ since: lost }))).toMatch("is ahead of");
     await engine.commit([update(1, "another")]);
     expect(await errorOf(read({ since: lost }))).toMatch(
-      "does not name a change of this site: it belongs to another site or sandbox, or the site was restored",
+      "isn't at a change of this site: it belongs to another site or sandbox, or since it was issued, the site was restored",
     );
     rmSync(folder, { recursive: true, force: true });
   });

@@ -217,7 +217,7 @@ describe.each(engines)("the feed on $name", (kind) => {
       expect(status).toBe(400);
       expect(text).toContain("/docs/problems/bad-request");
       expect(text).toContain("invalid cursor `");
-      expect(text).not.toContain("start again");
+      expect(text).not.toContain("start over");
       expect(text.length).toBeLessThan(600);
     }
   });
@@ -229,7 +229,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     ["0123456789ab.99999999999999999999", "a revision too large for a number"],
     ["0123456789ab.9007199254740991", "ahead"],
     ["0123456789ab.1", "names no change"],
-  ])("since=%.20s (%s) gets a 410 that says how to start again", async (since) => {
+  ])("since=%.20s (%s) gets a 410 that says how to start over", async (since) => {
     const json = await get(`.json?since=${since}`);
     expect([json.status, json.headers.get("content-type")]).toEqual([410, "application/problem+json"]);
     expect(json.json).toMatchObject({
@@ -238,7 +238,7 @@ describe.each(engines)("the feed on $name", (kind) => {
       status: 410,
     });
     expect(json.json.detail).toEndWith(
-      "start again: request `since=now`, read the lists, then follow from that page's `Next`",
+      "start over: request `since=now`, read the lists, then continue from that page's `Next`",
     );
     expect(json.text.length).toBeLessThan(600);
     const xml = await get(`.xml?since=${since}&wait=55`);
@@ -300,18 +300,18 @@ describe.each(engines)("the feed on $name", (kind) => {
     const { Next } = (await get(".json?since=now")).json;
     const [first] = (await get(".json?limit=1")).json.Changes;
     await pruneJournals(server.engine, [site], { revision: 1_000_000 });
-    expect((await get(`.json?since=${first.Cursor}`)).json.detail).toMatch("is no longer kept");
+    expect((await get(`.json?since=${first.Cursor}`)).json.detail).toMatch("has been pruned");
     // The old page stays shared for a moment.
     const rejected = await waitUntil(async () => {
       const page = await get(".json?limit=1");
       return page.status !== 200 && page;
     }, "the end of the shared page");
-    expect(rejected.json.detail).toMatch("the first changes of this site are no longer kept");
+    expect(rejected.json.detail).toMatch("this site's first changes have been pruned");
     expect((await get(`.json?since=${Next}`)).json).toEqual({ Changes: [], Next, More: false });
     const folder = mkdtempSync(join(tmpdir(), "storefront-changes-"));
     await backUp(server.engine, join(folder, "a"), at);
     await restore(server.engine, join(folder, "a"), join(folder, "kept"), at);
-    expect((await get(`.json?since=${Next}`)).json.detail).toMatch("does not name a change of this site");
+    expect((await get(`.json?since=${Next}`)).json.detail).toMatch("isn't at a change of this site");
     expect((await get(".xml?since=now")).status).toBe(200);
     rmSync(folder, { recursive: true, force: true });
   });

@@ -142,13 +142,13 @@ describe.each(engines)("undo on $name", (kind) => {
     const run = await batch([create("D")], { key: first });
     const foreign = await undo(run);
     expect([foreign.status, foreign.json.type]).toEqual([403, "/docs/problems/forbidden"]);
-    expect(foreign.json.detail).toBe("the run was made by another key or by the operator");
+    expect(foreign.json.detail).toBe("another key or an operator made this run");
     await server.engine.commit([{ ...createBrand(server.site.ID, "E"), run: "k3J9aZ0q-5-1" }]);
-    expect((await undo("k3J9aZ0q-5-1")).json.detail).toBe("the run was made by another key or by the operator");
+    expect((await undo("k3J9aZ0q-5-1")).json.detail).toBe("another key or an operator made this run");
     const ofCommand = await undo("k3J9aZ0q");
     expect([ofCommand.status, ofCommand.json.detail]).toEqual([
       403,
-      "`k3J9aZ0q` has the form of a run of the operator: only the operator can undo it",
+      "`k3J9aZ0q` looks like an operator's run, which only an operator can undo",
     ]);
     const second = await rotateKey(server.engine, first.slice(0, 12), 60_000, clock);
     const third = await rotateKey(server.engine, second.record.Prefix, 0, clock);
@@ -378,7 +378,7 @@ describe.each(engines)("undo on $name", (kind) => {
     await pruneJournals(server.engine, [server.site.ID], { revision: 5 });
     const { status, json } = await undo(run);
     expect([status, json.type]).toEqual([410, "/docs/problems/gone"]);
-    expect(json.detail).toContain("no longer kept in the journal");
+    expect(json.detail).toContain("have been pruned from the journal");
     await pruneJournals(server.engine, [server.site.ID], { revision: 7 });
     expect((await undo(run)).status).toBe(410);
     // If an entry of another key's run is left, we still know whose it is.
@@ -439,7 +439,7 @@ describe.each(engines)("undo on $name", (kind) => {
       const theirs = { key: (await createKey(other, garden, {}, clock)).key, headers: { Host: "garden.example" } };
       for (const foreign of [run, live]) {
         const { status, json } = await undo(foreign, "", theirs);
-        expect([status, json.detail]).toEqual([404, expect.stringContaining(`there is no run \`${foreign}\``)]);
+        expect([status, json.detail]).toEqual([404, expect.stringContaining(`no such run: \`${foreign}\``)]);
       }
       const undone = await undo(run, "", { key });
       expect([undone.json, undone.headers.get("X-Sandbox")]).toEqual([
@@ -450,7 +450,7 @@ describe.each(engines)("undo on $name", (kind) => {
       await makeSandbox(other, server.site.Name, { now: () => clock });
       const renewed = await undo(run, "", { key });
       expect([renewed.status, renewed.headers.get("X-Sandbox")]).toEqual([404, "shop-sandbox"]);
-      expect(renewed.json.detail).toContain(`there is no run \`${run}\``);
+      expect(renewed.json.detail).toContain(`no such run: \`${run}\``);
       expect((await undo(run)).json.detail).not.toContain("sandbox");
       expect(await names()).toEqual([...before, "4 L", "5 M", "6 N", "7 O"]);
     } finally {

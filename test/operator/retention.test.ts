@@ -136,11 +136,11 @@ describe.each(engines)("pruned journal on $name", (kind) => {
     await makePruned();
     const faults = async () => (await engine.findInconsistencies()).filter((fault) => fault.includes(`site ${site}:`));
     await kind.select(url, `update sites set floor = 4 where id = ${site}`);
-    expect(await faults()).toEqual([`site ${site}: entry 4 is before the beginning of the journal`]);
+    expect(await faults()).toEqual([`site ${site}: entry 4 is before the start of the journal`]);
     await kind.select(url, `update sites set floor = 2 where id = ${site}`);
     expect(await faults()).toEqual([
       `site ${site}: the journal lacks entry 3`,
-      `site ${site}: brand 3 is at revision 3 and has no journal entry`,
+      `site ${site}: brand 3 is at revision 3, but has no journal entry`,
     ]);
     await kind.select(url, `update sites set floor = 3 where id = ${site}`);
   });

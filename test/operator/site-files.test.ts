@@ -303,15 +303,15 @@ describe.each(engines)("site file on $name", (kind) => {
     [
       "with a record that differs from its journal entry",
       (rows) => edit(rows, "records", { body: brand("Other") }),
-      /differs from its entry/,
+      /differs from its journal entry/,
     ],
     [
       "with a record of a later revision",
       (rows) => edit(rows, "records", { revision: 99 }),
-      /records of brand are counted/,
+      /the count of brand is/,
     ],
     ["with an ID of zero", (rows) => edit(rows, "records", { id: 0 }), /not a whole number from 1/],
-    ["with a record twice", (rows) => rows.splice(6, 0, rows[6] as DumpedRow), /is there twice/],
+    ["with a record twice", (rows) => rows.splice(6, 0, rows[6] as DumpedRow), /duplicate row/],
     [
       "without a journal entry in the middle",
       (rows) => rows.splice(indexOf(rows, "journal") + 1, 1),
@@ -351,7 +351,7 @@ describe.each(engines)("site file on $name", (kind) => {
     [
       "with wrong counts",
       (rows) => edit(rows, "sites", { counts: '{"brand":{"count":7,"revision":6}}' }),
-      /are counted/,
+      /the count of/,
     ],
     ["with two sites", (rows) => rows.splice(2, 0, rows[1] as DumpedRow), /more than one site/],
     ["with two rows of `sites`", (rows) => rows.push(rows[0] as DumpedRow), /more than one site/],

@@ -337,7 +337,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     await kind.run(address, "update webhook_state set cursor = 'x'");
     expect(await engine.findInconsistencies()).toEqual(["webhook 1 has a damaged cursor"]);
     await kind.run(address, "update webhook_state set site_id = 9");
-    expect(await engine.findInconsistencies()).toEqual(["webhook 1 is of site 1, and its state of site 9"]);
+    expect(await engine.findInconsistencies()).toEqual(["webhook 1 belongs to site 1, but its state to site 9"]);
     await kind.run(address, "update webhook_state set webhook_id = 9");
     expect([...(await engine.findInconsistencies())].sort()).toEqual([
       expect.stringContaining("webhook 1 is incomplete"),

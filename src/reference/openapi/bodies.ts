@@ -121,7 +121,7 @@ const details: Record<ErrorCode, string> = {
   "method-not-allowed": "locations can only be read",
   "request-timeout": "only 16 of the 20 bytes declared by Content-Length arrived in time",
   conflict: "a request with this Idempotency-Key is still running",
-  gone: "the change that the cursor `1f0c63d9a2be.18` names is no longer kept; start again: request `since=now`, read the lists, then follow from that page's `Next`",
+  gone: "the change at the cursor `1f0c63d9a2be.18` has been pruned; start over: request `since=now`, read the lists, then continue from that page's `Next`",
   "precondition-failed": "the brand 12 has changed since; read it again",
   "too-large": "the body has more than 1048576 bytes",
   "head-too-large":

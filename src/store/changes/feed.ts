@@ -98,7 +98,7 @@ export async function readCursorAt(engine: JournalReads, site: number, { revisio
   const [entry] = entries;
   if (entry?.revision === revision) return toCursor(epoch, entry);
   if (floor === revision) return cursorWithoutEntry({ revision, epoch });
-  throw cursorGoneError(`change ${revision} is no longer kept`);
+  throw cursorGoneError(`change ${revision} has been pruned`);
 }
 
 /**

@@ -67,7 +67,7 @@ function startRounds(engine: Engine, options: RoundOptions): Retention {
   const { log, firstPauseMs } = options;
   const rounds = new Rounds(engine, options);
   const onError = (error: unknown) => {
-    log.warn({ reason: errorMessage(error) }, "could not delete the old entries of the journal");
+    log.warn({ reason: errorMessage(error) }, "could not delete old journal entries");
     rounds.endRound();
   };
   const background = startBackground((isStopped) => rounds.runStep(isStopped), { onError, firstPauseMs });
@@ -111,7 +111,7 @@ class Rounds {
     this.#due = due;
     this.#throttled = throttled;
     if (throttled.size > 0)
-      log.warn(describeThrottled(throttled, days), "most entries of these journals are old: is the clock right?");
+      log.warn(describeThrottled(throttled, days), "most entries in these journals are old; is the clock right?");
     return this.#pauseAfterStep(minPauseMs);
   }
 
@@ -120,7 +120,7 @@ class Rounds {
     const { hasMore, pauseMs } = await pruneChunk(this.#engine, range);
     if (hasMore) return pauseMs;
     this.#due = this.#due.slice(1);
-    log.info(range, "deleted the old entries of a journal");
+    log.info(range, "deleted old journal entries");
     const webhooks = await findWebhooksWithPrunedCursor(this.#engine, range.site, range.through);
     if (webhooks.length > 0) log.warn({ ...range, webhooks }, prunedCursorsMessage);
     return this.#pauseAfterStep(pauseMs);
@@ -172,16 +172,16 @@ async function findPrunableRanges(
 }
 
 const prunedCursorsMessage =
-  "webhooks cannot continue, because the changes at their cursors were deleted: they deliver storefront.gone next";
+  "these webhooks can't continue, because the changes at their cursors were deleted; they'll deliver storefront.gone next";
 
 function describeThrottled(throttled: ThrottledJournals, days: number) {
   const advice =
-    "half of each is deleted a day later, and half of the rest each day after that; to delete all old entries at once: storefront journal prune --before, with a time";
+    "half of each will be deleted in a day, and half of the rest each day after that; to delete all old entries now, use storefront journal prune --before, with a time";
   return { journals: throttled.size, sites: [...throttled.keys()].slice(0, maxNamed), days, advice };
 }
 
 function throttledFamily(count: number): MetricFamily {
   const help =
-    "Journals that --journal-days prunes slowly, because more than half of their entries are old, as of its last round.";
+    "Journals that --journal-days is pruning slowly because more than half of their entries are old, as of its last round.";
   return gauge("storefront_journals_pruned_slowly", help, count, "max");
 }

@@ -84,13 +84,13 @@ export class ConsistencyChecker {
       if (counts && isUsable) for (const fault of wrongCounts(id, counts, found)) this.#addInconsistency(fault);
       if (isImporting)
         this.#addInconsistency(
-          `site ${id}: an \`import-site\` is in progress or was interrupted; if it was interrupted, the next command removes the site`,
+          `site ${id}: an \`import-site\` is in progress or was interrupted; if it was interrupted, the next command will remove the site`,
         );
       else if (!isUsable && remainingRows > 0)
-        this.#addInconsistency(`site ${id} was removed, and ${remainingRows} of its rows are left`);
+        this.#addInconsistency(`site ${id} was removed, but ${remainingRows} of its rows are left`);
       if (lastEntryRevision < revision) this.#addInconsistency(gap(id, lastEntryRevision + 1, revision));
       else if (lastEntryRevision > revision)
-        this.#addInconsistency(`site ${id} is at revision ${revision} and its journal ends at ${lastEntryRevision}`);
+        this.#addInconsistency(`site ${id} is at revision ${revision}, but its journal ends at ${lastEntryRevision}`);
     }
   }
 
@@ -100,14 +100,14 @@ export class ConsistencyChecker {
       const { site_id, revision, journal_end } = record;
       const isPruned = journal_end === 0 && revision <= (this.#sites.get(site_id)?.floor ?? 0);
       if (!isPruned)
-        this.#addInconsistency(`${nameOf(record)} is at revision ${revision} and ${describeLastEntry(journal_end)}`);
+        this.#addInconsistency(`${nameOf(record)} is at revision ${revision}, but ${describeLastEntry(journal_end)}`);
     }
   }
 
   #addSite({ id, epoch, revision, floor, ...row }: Cells): void {
     const [lastIds, counts] = [parse(row.last_ids), parse(row.counts)];
-    if (!lastIds) this.#addInconsistency(`site ${id} is damaged: its last IDs are not valid JSON`);
-    if (!counts) this.#addInconsistency(`site ${id} is damaged: its counts are not valid JSON`);
+    if (!lastIds) this.#addInconsistency(`site ${id} is damaged: its last IDs aren't valid JSON`);
+    if (!counts) this.#addInconsistency(`site ${id} is damaged: its counts aren't valid JSON`);
     this.#sites.set(id, {
       isImporting: isImportingEpoch(epoch),
       isUsable: isUsableEpoch(epoch),
@@ -131,7 +131,7 @@ export class ConsistencyChecker {
     if (row.site_id === systemSite && row.resource === webhookResourceName && row.body !== null)
       this.#webhooks.addRecord(row.id, parse(row.body) ?? {});
     if (row.body !== null && parse(row.body)?.ID !== row.id)
-      this.#addInconsistency(`${name} is damaged: its JSON is invalid or has another ID`);
+      this.#addInconsistency(`${name} is damaged: its JSON is invalid or has the wrong ID`);
     const { site_id, resource, id } = row;
     this.#records.add({ site_id, resource, id, revision: row.revision, hash: hashOf(row.body) });
     const { count = 0, revision = 0 } = site.found[row.resource] ?? {};
@@ -154,15 +154,15 @@ export class ConsistencyChecker {
     if (!site) return void this.#addInconsistency(`site ${site_id}: its journal belongs to no site`);
     if (!site.isUsable) return void site.remainingRows++;
     if (revision <= site.floor)
-      return void this.#addInconsistency(`site ${site_id}: entry ${revision} is before the beginning of the journal`);
+      return void this.#addInconsistency(`site ${site_id}: entry ${revision} is before the start of the journal`);
     if (revision !== site.lastEntryRevision + 1)
       this.#addInconsistency(gap(site_id, site.lastEntryRevision + 1, revision - 1));
     site.lastEntryRevision = revision;
     const name = nameOf(row);
     const record = this.#records.addEntry({ site_id, resource, id, revision });
-    if (!record) return void this.#addInconsistency(`${name} is in the journal and nowhere else`);
+    if (!record) return void this.#addInconsistency(`${name} is only in the journal`);
     if (record.revision === revision && record.hash !== hashOf(row.operation === "delete" ? null : row.body))
-      this.#addInconsistency(`${name} differs from its entry ${revision} in the journal`);
+      this.#addInconsistency(`${name} differs from its journal entry ${revision}`);
   }
 }
 
@@ -201,13 +201,16 @@ function wrongCounts(site: number, counts: RecordCounts, found: RecordCounts): s
   return resources
     .filter((name) => !Bun.deepEquals(counts[name], found[name]))
     .map(
-      (name) =>
-        `site ${site}: ${counts[name]?.count ?? 0} records of ${name} are counted, and there are ${found[name]?.count ?? 0}`,
+      (name) => `site ${site}: the count of ${name} is ${toText(counts[name])}, but should be ${toText(found[name])}`,
     );
 }
 
+function toText({ count, revision }: RecordCount = { count: 0, revision: 0 }): string {
+  return `${count} (last change: ${revision})`;
+}
+
 function gap(site: number, from: number, to: number): string {
-  return `site ${site}: the journal lacks ${from === to ? `entry ${from}` : `the entries ${from} to ${to}`}`;
+  return `site ${site}: the journal lacks ${from === to ? `entry ${from}` : `entries ${from} to ${to}`}`;
 }
 
 function hashOf(body: string | null): number {
@@ -282,7 +285,7 @@ function describeWebhookFault({
   if (site === undefined) return "has no record";
   if (stateSite === undefined)
     return "is incomplete: `webhook add` is in progress or was interrupted; if it was interrupted, remove the webhook";
-  if (site !== stateSite) return `is of site ${site}, and its state of site ${stateSite}`;
+  if (site !== stateSite) return `belongs to site ${site}, but its state to site ${stateSite}`;
   if (!hasCursor) return "has a damaged cursor";
   return currentSecretCount === 1 && areSecretsValid ? undefined : "has damaged secrets";
 }
@@ -290,7 +293,7 @@ function describeWebhookFault({
 // The records read so far, each with the revision of its last journal entry. They're in a temporary file because a site may have millions. The
 // columns have no types because a damaged database can contain anything.
 
-const withScratchErrors = withTemporaryFileErrors("the check cannot use its temporary file");
+const withScratchErrors = withTemporaryFileErrors("the check can't use its temporary file");
 
 /** A resource of a site. */
 interface Kind {

@@ -17,7 +17,7 @@ interface FeedCursor {
 /** Before the first entry. Valid in every epoch, as long as the first entries haven't been pruned. */
 export const firstCursor = "0.0";
 
-const restartHint = "start again: request `since=now`, read the lists, then follow from that page's `Next`";
+const restartHint = "start over: request `since=now`, read the lists, then continue from that page's `Next`";
 
 const cursorPattern = /^([0-9a-f]{12})\.([1-9][0-9]{0,15})$/;
 /** What a cursor looks like in any version of the program: text, a dot and digits. A time has colons, so it doesn't match. */
@@ -46,7 +46,7 @@ export function parseCursor(text = firstCursor): FeedCursor {
   const cursor = tryParseCursor(text);
   if (cursor) return cursor;
   const shown = text.slice(0, 40).toWellFormed();
-  const detail = `invalid cursor \`${shown}\`: a cursor is the \`Cursor\` or \`Next\` of an earlier page`;
+  const detail = `invalid cursor \`${shown}\`: use the \`Cursor\` or \`Next\` from an earlier page`;
   if (cursorShape.test(text)) throw cursorGoneError(detail);
   throw new ProblemError("bad-request", `${detail}, such as \`1f0c63d9a2be.18\``);
 }
@@ -88,14 +88,14 @@ export function requireCursorInJournal(
   { entryDigest, revision }: FeedCursor,
 ): void {
   const shown = `${entryDigest}.${revision}`;
-  if (revision > head.revision) throw cursorGoneError(`the cursor \`${shown}\` lies ahead of the last change`);
-  if (revision === 0 && floor > 0) throw cursorGoneError("the first changes of this site are no longer kept");
+  if (revision > head.revision) throw cursorGoneError(`the cursor \`${shown}\` is ahead of the last change`);
+  if (revision === 0 && floor > 0) throw cursorGoneError("this site's first changes have been pruned");
   if (revision === 0 || (revision === floor && shown === cursorWithoutEntry({ ...head, revision }))) return;
-  if (revision <= floor) throw cursorGoneError(`the change that the cursor \`${shown}\` names is no longer kept`);
+  if (revision <= floor) throw cursorGoneError(`the change at the cursor \`${shown}\` has been pruned`);
   const [entry] = entries;
   if (entry?.revision === revision && shown === toCursor(head.epoch, entry)) return;
   throw cursorGoneError(
-    `the cursor \`${shown}\` does not name a change of this site: it belongs to another site or sandbox, or the site was restored, its sandbox renewed or its last changes lost after the cursor was made`,
+    `the cursor \`${shown}\` isn't at a change of this site: it belongs to another site or sandbox, or since it was issued, the site was restored, the sandbox renewed or the last changes lost`,
   );
 }
 

@@ -11,6 +11,6 @@ export const storeBehindCode = "STORE_BEHIND";
  */
 export function requireHeadAtLeast(found: Head, required: Head | undefined): void {
   if (required === undefined || found.epoch !== required.epoch || found.revision >= required.revision) return;
-  const detail = `the database is behind: it has revision ${found.revision} of a site, and had revision ${required.revision} before; try again`;
+  const detail = `the database is behind: a site is at revision ${found.revision}, but was at ${required.revision} before; try again`;
   throw new ProblemError("unavailable", detail, { retryAfterSeconds: 1, cause: { code: storeBehindCode } });
 }

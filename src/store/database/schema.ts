@@ -65,7 +65,7 @@ function notOursError(fault: string): ProblemError {
 export function schemaTooNewError(found: number): ProblemError {
   return new ProblemError(
     "unavailable",
-    `the database was made by a newer program (schema ${found}, this one knows ${schemaVersion}): upgrade this program`,
+    `the database was made by a newer version of this program (schema ${found}, this one knows ${schemaVersion}); upgrade this one`,
   );
 }
 

@@ -145,14 +145,14 @@ function isRejectedRow(error: unknown): boolean {
 }
 
 function invalidRowError(cause: unknown): ProblemError {
-  return new ProblemError("bad-request", "a row is there twice, or has a value that cannot be stored", { cause });
+  return new ProblemError("bad-request", "duplicate row, or a value that can't be stored", { cause });
 }
 
 /** For a site that was written to before its import, or has lost the epoch of this import since. */
 function siteNotImportingError(): ProblemError {
   return new ProblemError(
     "conflict",
-    "the site was written to or removed while it was imported, or the database was restored",
+    "the site was written to or removed during the import, or the database was restored",
   );
 }
 

@@ -48,9 +48,9 @@ export function describeLeftoverTables(names: readonly string[]): string[] {
   const isReplaced = tableSetsIn(names, "replaced").length > 0;
   const cause = "a `restore` is in progress or was interrupted:";
   return [
-    ...(isUnused ? [`${cause} it takes space until the next \`restore\``] : []),
+    ...(isUnused ? [`${cause} its tables take up space until the next \`restore\``] : []),
     ...(isReplaced
-      ? [`${cause} what it replaced is still in the database; the next \`restore\` keeps it in a file`]
+      ? [`${cause} what it replaced is still in the database; the next \`restore\` will save it to a file`]
       : []),
   ];
 }
@@ -121,7 +121,7 @@ async function exists(steps: TableSetSteps, { kind, id }: TableSet): Promise<boo
 
 /** Another restore has dropped our tables. */
 function supersededError(cause: unknown): ProblemError {
-  return new ProblemError("conflict", "another restore was started in the meantime; this one has changed nothing", {
+  return new ProblemError("conflict", "another restore was started in the meantime; this one changed nothing", {
     cause,
   });
 }

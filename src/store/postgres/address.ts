@@ -68,7 +68,7 @@ const remedies: ReadonlyMap<string, string> = new Map(
     pgbouncer: "write prepare=no",
     target_session_attrs: "remove it, because the server always uses the primary",
     channel_binding:
-      "remove it, because the driver can't do it. sslmode=verify-full also makes sure that it's your database",
+      "remove it, because the driver doesn't support it. sslmode=verify-full also makes sure that it's your database",
     connection_limit: "write pool_size instead (2 to 1000)",
     connect_timeout: "remove it, because statement_timeout (in milliseconds) also limits connecting",
     pool_timeout: "remove it, because statement_timeout (in milliseconds) also limits waiting for a connection",
@@ -132,9 +132,9 @@ function requireEscapes(authority: string, database: string, others: readonly st
   if ([database, ...others].some((part) => part.includes("@")))
     throw addressError("in a user, password or database, write `/` as %2F, `?` as %3F, `@` as %40 and `%` as %25");
   if (/:(\[.*\]|<.*>|\$?\{.*\}|\*{4,})@/.test(authority))
-    throw addressError("replace the placeholder by the password. If it is the password, write `[` as %5B, and so on");
+    throw addressError("replace the placeholder with the password. If that is the password, write `[` as %5B, and so on");
   if (database.includes("/"))
-    throw addressError("in a database, write `/` as %2F. The folder of a Unix socket goes into `?host=`");
+    throw addressError("in a database name, write `/` as %2F. The folder of a Unix socket goes into `?host=`");
 }
 
 /** @param text an item of `host`, or of the part after `@`, where a socket is escaped */
@@ -145,7 +145,7 @@ function parseHost(text: string, defaultPort: string): Host {
   if (host !== "" && port >= 1 && port <= 65_535) return { host, port };
   // If the `@` is missing, what follows the colon may be a password.
   const shown = text.slice(0, 100).replace(/:.*/s, ":...");
-  throw addressError(`"${shown}" is not a host with a port from 1 to 65535; an IPv6 address needs brackets`);
+  throw addressError(`"${shown}" isn't a host, or its port isn't from 1 to 65535; IPv6 addresses need brackets`);
 }
 
 function parseTls(mode: string, rootCertificate: string | null): Tls {
@@ -177,7 +177,7 @@ function readCertificate(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    throw addressError(`sslrootcert cannot be read: ${errorMessage(error)}`);
+    throw addressError(`can't read sslrootcert: ${errorMessage(error)}`);
   }
 }
 
@@ -200,7 +200,7 @@ function decoded(text: string): string | undefined {
   try {
     return text === "" ? undefined : decodeURIComponent(text);
   } catch {
-    throw addressError("write a percent sign as %25");
+    throw addressError("write `%` as %25");
   }
 }
 

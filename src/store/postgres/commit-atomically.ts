@@ -131,7 +131,7 @@ class OpenTransaction {
   async #read(intents: readonly Intent[], before: BatchState): Promise<BatchState> {
     const { authorization, records, responses, sites } = keysOfBatch(intents);
     if (responses.length > 0 || !sites.every((site) => before.sites.has(site)))
-      throw new Error("the batches of a transaction belong to one site, and have no idempotency keys of their own");
+      throw new Error("all batches of a transaction must be for one site, without idempotency keys of their own");
     const rows = this.#before ? before.rows : new BatchRows();
     const unknown: (typeof records)[number][] = [];
     for (const key of [...authorization.map((row) => ({ site_id: systemSite, ...row })), ...records]) {

@@ -87,7 +87,7 @@ export class ConnectionQueue {
     try {
       this.#add(await this.#primary.connect(hosts));
     } catch (error) {
-      const reason = `${limit} commits at ${current} are still in progress; its synchronous standby does not respond`;
+      const reason = `${limit} commits on ${current} are still in progress, because its synchronous standby isn't responding`;
       throw unavailableError(reason, error);
     }
   }

@@ -99,7 +99,7 @@ export class PostgresConnection {
       void this.close();
       if (isLate) throw unavailableError(`${this.host} did not respond within ${timeoutMs} ms`, error);
       throw codeOf(error) === "CONNECTION_DESTROYED"
-        ? unavailableError(`${this.host} is not the primary`, error)
+        ? unavailableError(`${this.host} isn't the primary`, error)
         : error;
     } finally {
       clearTimeout(limit);

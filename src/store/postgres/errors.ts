@@ -39,7 +39,7 @@ export function fromPostgres(error: unknown): unknown {
   const code = codeOf(error);
   const known = explanations[code];
   if (known) return unavailableError(`${known}: ${errorMessage(error)}`, error);
-  if (outside.test(code)) return unavailableError(`the database cannot be used: ${errorMessage(error)}`, error);
+  if (outside.test(code)) return unavailableError(`the database can't be used: ${errorMessage(error)}`, error);
   return error;
 }
 
@@ -48,21 +48,21 @@ export function unresponsiveError(timeoutMs: number): ProblemError {
 }
 
 export function unknownOutcomeError(error: unknown): ProblemError {
-  return unavailableError(`${errorMessage(fromPostgres(error))}; the write may have been done all the same`, error);
+  return unavailableError(`${errorMessage(fromPostgres(error))}; the write may have gone through anyway`, error);
 }
 
 /** Why prepared statements fail, and what to do about it. */
 export const unpreparedReason =
-  "prepared statements don't work through this pooler, which gives each transaction any of its sessions. Add `prepare=no` to the database address, after `?` or `&`; or set `max_prepared_statements` in PgBouncer 1.21 or newer";
+  "prepared statements don't work through this pooler, because each transaction may get a different session. Add `prepare=no` to the database address, after `?` or `&`; or set `max_prepared_statements` in PgBouncer 1.21 or newer";
 
 const explanations: Record<string, string> = {
-  "28P01": "the database refuses this user or password",
-  "28000": "the database refuses this user",
-  "3D000": "the database server has no such database; create it first (createdb)",
-  "42501": "the database user may not do this; it must own the database or its schema",
+  "28P01": "the database rejected this user or password",
+  "28000": "the database rejected this user",
+  "3D000": "there's no such database on the server; create it first (createdb)",
+  "42501": "the database user isn't allowed to do this; it must own the database or its schema",
   "25006": "the database is read-only",
-  "53100": "the disk of the database is full",
-  "53300": "the database accepts no more connections; lower pool_size or raise its max_connections",
+  "53100": "the database's disk is full",
+  "53300": "the database won't accept more connections; lower pool_size or raise its max_connections",
   "26000": unpreparedReason,
   "42P05": unpreparedReason,
 };

@@ -107,7 +107,7 @@ async function readSchema(connection: PostgresConnection, latest: Latest): Promi
 function requireEncoding(encoding: string | null | undefined): void {
   if (encoding == null || ["UTF8", "SQL_ASCII"].includes(encoding)) return;
   throw unavailableError(
-    `the database has the encoding ${encoding}, which lacks many characters; use one with the encoding UTF8 (createdb -T template0 -E UTF8; pg_dump and pg_restore move the data)`,
+    `the database's encoding is ${encoding}, which lacks many characters; use one with UTF8 (createdb -T template0 -E UTF8), and move the data with pg_dump and pg_restore`,
   );
 }
 

@@ -37,7 +37,7 @@ async function test(connections: readonly PostgresConnection[], prepare: boolean
   await first.script("begin").catch((error) => {
     // PgBouncer in statement mode only writes the reason to its log.
     throw unavailableError(
-      "the pooler closes the connection when a transaction begins; set `pool_mode` to `transaction` or `session` in PgBouncer",
+      "the pooler closes the connection when a transaction starts; set `pool_mode` to `transaction` or `session` in PgBouncer",
       error,
     );
   });

@@ -92,7 +92,7 @@ async function swapBetweenOthers(connection: PostgresConnection, swapOnce: () =>
       const isInTheWay = codeOf(cause) === "55P03" || isCollision(cause);
       if (!isInTheWay) throw error;
       if (tried === maxAttempts)
-        throw unavailableError("others read the database without a pause; nothing was changed", cause);
+        throw unavailableError("others kept reading the database without a pause; nothing was changed", cause);
       await run(connection, "rollback");
       await Bun.sleep(pauseMs);
     }
@@ -176,7 +176,7 @@ async function requireOwnViews(connection: PostgresConnection): Promise<void> {
   if (!other) return;
   throw new ProblemError(
     "conflict",
-    `the view ${other.name} belongs to another user and reads the tables directly; drop it first, and make it again over the views \`brand\`, \`location\` and so on`,
+    `the view ${other.name} belongs to another user and reads the tables directly; drop it first, then recreate it on top of the views \`brand\`, \`location\` and so on`,
   );
 }
 

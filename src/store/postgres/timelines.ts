@@ -34,7 +34,7 @@ export class Timelines {
     if (this.isNewest(connection)) return void this.#connections.add(connection);
     void connection.close();
     throw unavailableError(
-      `it is on timeline ${timeline}, but ${this.#newest} has been seen: it was replaced, or restored (if it was restored, restart this server)`,
+      `it's on timeline ${timeline}, but we've seen ${this.#newest}: it was replaced or restored (if it was restored, restart this server)`,
     );
   }
 

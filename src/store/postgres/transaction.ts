@@ -181,7 +181,7 @@ class StatementSender {
       case "findByKeys":
         return statement.keys.length === 0 ? [] : this.#askPrepared(sql.rowsByKeys(statement.table), statement.keys);
       case "now":
-        if (this.#now === undefined) throw new Error("the transaction has locked no row, so it has no time");
+        if (this.#now === undefined) throw new Error("the transaction hasn't locked a row, so it has no time");
         return [{ now: this.#now }];
     }
     this.hasChanged = true;

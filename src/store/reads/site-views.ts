@@ -303,7 +303,7 @@ function requireEpoch(epoch: string, head: Head): void {
 }
 
 function restoredRepeatedlyError(): ProblemError {
-  const detail = "the site was restored several times while it was read; try again";
+  const detail = "the site was restored several times while it was being read; try again";
   return new ProblemError("unavailable", detail, { retryAfterSeconds: 1 });
 }
 

@@ -71,7 +71,7 @@ export function startVerification(isOn: boolean, options: VerificationOptions): 
   const { reports, log, pauses = defaultPauses } = options;
   const verifier = new SnapshotVerifier(options, pauses);
   const onError = (error: unknown) =>
-    log.debug({ reason: errorMessage(error) }, "could not compare the sites in memory with the database");
+    log.debug({ reason: errorMessage(error) }, "could not compare a site in memory with the database");
   const background = isOn
     ? startBackground(() => verifier.step(), { onError, firstPauseMs: withJitter(pauses.firstMs) })
     : { stop: async () => {} };
@@ -80,8 +80,8 @@ export function startVerification(isOn: boolean, options: VerificationOptions): 
 
 function verificationFamilies({ records, parts }: SnapshotVerifier, { count }: DifferenceReports): MetricFamily[] {
   return [
-    counter("storefront_verified_records_total", "Records in memory that were compared with the database.", records),
-    counter("storefront_verified_parts_total", "Parts of sites in memory that were compared with the database.", parts),
+    counter("storefront_verified_records_total", "Records in memory compared with the database.", records),
+    counter("storefront_verified_parts_total", "Parts of sites in memory compared with the database.", parts),
     counter("storefront_verify_differences_total", "Differences between sites in memory and the database.", count),
   ];
 }
@@ -105,7 +105,7 @@ export class DifferenceReports {
   };
 }
 
-const droppedMessage = "a site in memory differed from the database: the site is loaded again by the next request";
+const droppedMessage = "a site in memory differed from the database; the next request will reload it";
 
 /** Where the next step starts. */
 interface Place {

@@ -26,7 +26,7 @@ export function fromSqlite(error: unknown, subject = "the database", path?: stri
     /^(SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|PERM|AUTH|NOLFS|PROTOCOL)|E[A-Z]+$)/;
   if ((error instanceof SQLiteError || error instanceof Error) && outside.test(systemCode)) {
     const why = (path !== undefined && describeDiskError(path, error)) || errorMessage(error);
-    return unavailableError(`${subject} cannot be used: ${why}`, error);
+    return unavailableError(`${subject} can't be used: ${why}`, error);
   }
   return error;
 }
@@ -44,7 +44,7 @@ function describeDiskError(path: string, error: unknown): string | undefined {
   const target = targetOf(path);
   if (!isDiskFull(dirname(target))) return undefined;
   const missing = [target, `${target}-wal`, `${target}-shm`].find((file) => !wasCreated(file));
-  return missing ? `the disk is full, and ${missing} could not be made` : "the disk is full";
+  return missing ? `the disk is full, so ${missing} couldn't be created` : "the disk is full";
 }
 
 /** If an index is smaller than its minimum, SQLite had only started on it. */

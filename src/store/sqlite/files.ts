@@ -46,7 +46,7 @@ export function requireUnreplacedFiles(files: readonly KnownFile[]): void {
   for (const { path, device, inode } of files) {
     const found = readFileState(path);
     if (found?.dev === device && found.ino === inode) continue;
-    throw unavailableError(`${path} was ${found ? "replaced" : "removed"} while it was in use; restart what uses it`);
+    throw unavailableError(`${path} was ${found ? "replaced" : "removed"} while in use; restart whatever uses it`);
   }
 }
 
@@ -65,6 +65,6 @@ function readFileState(path: string): BigIntStats | undefined {
   try {
     return statSync(path, { bigint: true, throwIfNoEntry: false });
   } catch (error) {
-    throw unavailableError(`${path} cannot be checked: ${errorMessage(error)}`, error);
+    throw unavailableError(`can't check ${path}: ${errorMessage(error)}`, error);
   }
 }

@@ -41,7 +41,7 @@ export function requireCurrent(database: Database): void {
   if (isCurrent(database)) return;
   throw new ProblemError(
     "unavailable",
-    "the database was made by an older program and cannot be upgraded: it is read-only",
+    "the database was made by an older version of this program, and can't be upgraded because it's read-only",
   );
 }
 

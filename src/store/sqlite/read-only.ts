@@ -93,13 +93,13 @@ function canRead(open: () => Database): boolean {
 function guardImmutable(file: string): () => void {
   if (logSize(file) > 0) {
     throw unavailableError(
-      `the database ${file} cannot be read where nothing can be written: its newest changes are only in ${file}-wal; copy both files into a folder of your own and read them there`,
+      `can't read the database ${file} in a read-only folder, because its latest changes are only in ${file}-wal; copy both files to a folder you can write to, and read them there`,
     );
   }
   const before = stateOf(file);
   return () => {
     if (stateOf(file) !== before)
-      throw unavailableError(`the database ${file} was written to while it was read; try again`);
+      throw unavailableError(`the database ${file} was written to while it was being read; try again`);
   };
 }
 

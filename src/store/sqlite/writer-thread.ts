@@ -103,7 +103,7 @@ export class WriterThread {
   /** The thread has ended, for whatever reason, so reject the calls in flight. The next call starts a new one. */
   #ended(reason: string): void {
     this.#worker = undefined;
-    const failure = unavailableError(`the writer thread ended${reason}; the writes in progress may have been stored`);
+    const failure = unavailableError(`the writer thread ended${reason}; writes in progress may have been stored`);
     for (const call of this.#pending.splice(0)) call.reject(failure);
   }
 }

@@ -170,5 +170,5 @@ export class OpenTransaction {
 }
 
 function endedEarlyError(): Error {
-  return unavailableError("the transaction of several batches has ended early; nothing of it is stored");
+  return unavailableError("the transaction ended early; none of its batches were stored");
 }

@@ -156,13 +156,13 @@ function abortsBatch(outcome: Outcome, { isOptional }: Intent): boolean {
 function assertContiguous(entries: readonly JournalRow[], revisions: Map<number, number>, { sites }: BatchState): void {
   for (const { site_id: site, revision, operation, before } of entries) {
     const last = revisions.get(site) as number;
-    if (revision !== last + 1) throw new Error(`site ${site}: entry ${revision} does not follow on entry ${last}`);
+    if (revision !== last + 1) throw new Error(`site ${site}: entry ${revision} doesn't follow entry ${last}`);
     if ((operation === "update") !== (before !== null))
-      throw new Error(`site ${site}: the ${operation} ${revision} has a wrong record before it`);
+      throw new Error(`site ${site}: wrong record before ${operation} ${revision}`);
     revisions.set(site, revision);
   }
   for (const [site, { revision }] of sites)
-    if (revisions.get(site) !== revision) throw new Error(`site ${site} is at revision ${revision} without its entry`);
+    if (revisions.get(site) !== revision) throw new Error(`site ${site} is at revision ${revision} but has no entry for it`);
 }
 
 function rejectIfSiteNotUsable({ site }: Intent, state: BatchState): Outcome | undefined {
@@ -264,14 +264,14 @@ function countsAfterChange(
 ): RecordCounts {
   const count = (counts[resource]?.count ?? 0) + difference;
   if (count < 0)
-    throw new Error(`the site has records of ${resource}, and its count says none; run \`storefront check\``);
+    throw new Error(`the site has ${resource} records, but its count says none; run \`storefront check\``);
   return { ...counts, [resource]: { count, revision } };
 }
 
 /** Asserts that the record has no change later than the site's last journal entry. */
 function assertInJournal({ site_id, resource, id, revision }: BatchRow, { revision: last }: SiteState): void {
   if (revision > last)
-    throw new Error(`site ${site_id} is at revision ${last}, and its ${resource} ${id} at revision ${revision}`);
+    throw new Error(`site ${site_id} is at revision ${last}, but its ${resource} ${id} at revision ${revision}`);
 }
 
 interface RecordState {

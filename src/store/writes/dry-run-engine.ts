@@ -22,7 +22,7 @@ import type { BatchRow, BatchRows } from "./batch-rows.ts";
 import { BatchTransaction } from "./batch-transaction.ts";
 import type { CurrentMatches } from "./current-matches.ts";
 
-const withScratchErrors = withTemporaryFileErrors("the records cannot be kept in a temporary file for the dry run");
+const withScratchErrors = withTemporaryFileErrors("can't keep the dry run's records in a temporary file");
 
 /** Per read. */
 const maxKeys = 500;

@@ -38,6 +38,6 @@ export function startResponseExpiry(
   }
 
   const onError = (error: unknown) =>
-    log.warn({ reason: errorMessage(error) }, "could not delete the expired responses of idempotency keys");
+    log.warn({ reason: errorMessage(error) }, "could not delete expired idempotency-key responses");
   return startBackground(work, { onError, firstPauseMs });
 }

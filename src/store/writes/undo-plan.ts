@@ -125,7 +125,7 @@ async function readChangedRecords(
   const changed = new Map<string, UndoneRecord>();
   for await (const entry of readEntriesOfRun(engine, site, run)) {
     if (!mayUndo(entry.actor))
-      throw new ProblemError("forbidden", "the run was made by another key or by the operator");
+      throw new ProblemError("forbidden", "another key or an operator made this run");
     const { resource, id, revision: last } = entry;
     const key = toKeyText(entry);
     const known = changed.get(key);
@@ -181,18 +181,18 @@ function revisionsOfRun(run: string): { first: number; last: number } {
   if (!operatorRun.test(run)) throw unknownRunError(run);
   throw new ProblemError(
     "forbidden",
-    `\`${run}\` has the form of a run of the operator: only the operator can undo it`,
+    `\`${run}\` looks like an operator's run, which only an operator can undo`,
   );
 }
 
 function unknownRunError(run: string): ProblemError {
   return new ProblemError(
     "not-found",
-    `there is no run \`${run.slice(0, 60)}\`; a run is the \`Run\` of a batch or of an undo`,
+    `no such run: \`${run.slice(0, 60)}\`; use the \`Run\` from the response to a batch or undo`,
   );
 }
 
 function prunedError(run: string): ProblemError {
-  const detail = `the changes of the run \`${run}\` are no longer kept in the journal, or not all of them, so it cannot be undone`;
+  const detail = `the run \`${run}\` can't be undone, because some or all of its changes have been pruned from the journal`;
   return new ProblemError("gone", detail);
 }

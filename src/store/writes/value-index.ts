@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite";
 import { openScratch } from "../../lib/scratch-database.ts";
 import { withTemporaryFileErrors } from "../../model/errors.ts";
 
-const withScratchErrors = withTemporaryFileErrors("the values of the records cannot be kept in a temporary file");
+const withScratchErrors = withTemporaryFileErrors("can't keep the records' values in a temporary file");
 
 /** Finds records by the value of a field. Uses a temporary file, so memory doesn't grow with the number of records. */
 export class ValueIndex {

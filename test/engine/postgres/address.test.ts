@@ -88,13 +88,13 @@ describe("an address", () => {
     "postgres://h/db?statement_timeout=600001": "statement_timeout must be",
     "postgres://h/db?statement_timeout=soon": "statement_timeout must be",
     "postgres://h/db?prepare=perhaps": "prepare must be yes or no",
-    "postgres://h:65536/db": "is not a host",
-    "postgres://h:0/db": "is not a host",
-    "postgres://::1/db": "needs brackets",
-    "postgres://u:100%@h/db": "write a percent sign as %25",
+    "postgres://h:65536/db": "isn't a host",
+    "postgres://h:0/db": "isn't a host",
+    "postgres://::1/db": "need brackets",
+    "postgres://u:100%@h/db": "write `%` as %25",
     "postgres://h/db?sslmode=require&sslmode=disable": '"sslmode" appears 2 times',
     "postgres://h/db?constructor=1": 'unknown parameter "constructor"; remove it',
-    "postgres://h/db?sslrootcert=/nowhere": "sslrootcert cannot be read",
+    "postgres://h/db?sslrootcert=/nowhere": "can't read sslrootcert",
   };
   for (const [url, message] of Object.entries(wrong)) {
     test(`${url} is rejected with the reason`, async () => {
@@ -187,17 +187,17 @@ describe("an address as a service hands it out", () => {
     ["postgres://u:s3?cr@h/db?sslmode=require", "`?` as %3F", "postgres://u:s3%3Fcr@h/db?sslmode=require"],
     ["postgres://u:s3?sslmode=cr@h/db", "`?` as %3F", "postgres://u:s3%3Fsslmode=cr@h/db"],
     ["postgres://u:a@s3/cr@h/db", "`/` as %2F", "postgres://u:a@s3%2Fcr@h/db"],
-    ["postgres://u:s3cr/db", "is not a host", "postgres://u:s3cr@h/db"],
+    ["postgres://u:s3cr/db", "isn't a host", "postgres://u:s3cr@h/db"],
     ["postgres://u:[YOUR-PASSWORD]@h/db", "placeholder", escaped],
     ["postgres://u:****************@h/db", "placeholder", escaped],
     ["postgres://u:s3cr@/cloudsql/p:r:i/db", "?host=", "postgres://u:s3cr@/db?host=/cloudsql/p:r:i"],
-    ["jdbc:postgresql://h/db?user=u&password=s3cr", "begin with `postgres`", "postgresql://h/db"],
-    ["psql 'postgresql://u:s3cr@h/db'", "begin with `postgres`", "postgresql://u:s3cr@h/db"],
+    ["jdbc:postgresql://h/db?user=u&password=s3cr", "start with `postgres`", "postgresql://h/db"],
+    ["psql 'postgresql://u:s3cr@h/db'", "start with `postgres`", "postgresql://u:s3cr@h/db"],
     ['"postgres://u:s3cr@h/db"', "without quotes", "postgres://u:s3cr@h/db"],
-    ["DATABASE_URL=postgres://u:s3cr@h/db", "begin with `postgres`", "postgres://u:s3cr@h/db"],
-    ["postgresql+psycopg2://u:s3cr@h/db", "write postgres://", "postgres://u:s3cr@h/db"],
-    ["host=h port=5432 dbname=db user=u password=s3cr", "write postgres://", "postgres://u:s3cr@h:5432/db"],
-    ["Server=h;Database=db;User Id=u;Password=s3cr;", "write postgres://", "postgres://u:s3cr@h:5432/db"],
+    ["DATABASE_URL=postgres://u:s3cr@h/db", "start with `postgres`", "postgres://u:s3cr@h/db"],
+    ["postgresql+psycopg2://u:s3cr@h/db", "start it with postgres://", "postgres://u:s3cr@h/db"],
+    ["host=h port=5432 dbname=db user=u password=s3cr", "start it with postgres://", "postgres://u:s3cr@h:5432/db"],
+    ["Server=h;Database=db;User Id=u;Password=s3cr;", "start it with postgres://", "postgres://u:s3cr@h:5432/db"],
     ["mysql://u:s3cr@h/db", "is not a database address", "postgres://u:s3cr@h/db"],
   ])("%s is refused; the advice leads to an address that works, and no password is shown", async (url, advice, followed) => {
     const error = await openEngine(url, allResources).catch((thrown) => thrown);
@@ -235,15 +235,15 @@ describe("a database that cannot be used is named in one clear line", () => {
   const cases: Record<string, { url: () => Promise<string>; says: string }> = {
     "a wrong password": {
       url: async () => (await server.createDatabase()).replace(/:[^:@/]+@/, ":wrong@"),
-      says: "the database refuses this user or password",
+      says: "the database rejected this user or password",
     },
     "an unknown user": {
       url: async () => (await server.createDatabase()).replace(/\/\/[^:]+:/, "//nobody:"),
-      says: "the database refuses this user or password",
+      says: "the database rejected this user or password",
     },
     "a missing database": {
       url: async () => server.url("missing"),
-      says: "the database server has no such database; create it first",
+      says: "there's no such database on the server; create it first",
     },
     "a server that is not there": {
       url: async () => server.url("test", `127.0.0.1:${await freePort()}`),
@@ -260,7 +260,7 @@ describe("a database that cannot be used is named in one clear line", () => {
         await server.run("update storefront_schema set version = 99", /[^/]+$/.exec(url)?.[0]);
         return url;
       },
-      says: "the database was made by a newer program (schema 99, this one knows 1): upgrade this program",
+      says: "the database was made by a newer version of this program (schema 99, this one knows 1); upgrade this one",
     },
     "a user who may not make tables": {
       url: async () => {

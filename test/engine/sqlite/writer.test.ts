@@ -192,7 +192,7 @@ describe("a write is not confirmed when the database is moved away", () => {
         return "create" as const;
       },
     };
-    expect(() => writer.commit([intent])).toThrow("was removed while it was in use");
+    expect(() => writer.commit([intent])).toThrow("was removed while in use");
     moveBack();
     expect(reads).toBeGreaterThan(0);
     expect(writer.commit([createIntent()])).toMatchObject([{ kind: "done" }]);

@@ -60,7 +60,7 @@ describe.each(engines)("backup and restore on $name", (kind) => {
     expect(await names()).toEqual(["Acme", "Bolt"]);
     expect(await run(["check"])).toMatchObject({
       code: 1,
-      stdout: "a `restore` is in progress or was interrupted: it takes space until the next `restore`\n",
+      stdout: "a `restore` is in progress or was interrupted: its tables take up space until the next `restore`\n",
     });
     await mustRun(["restore", file]);
     expect([await names(), await otherTables()]).toEqual([["Acme"], "[]"]);

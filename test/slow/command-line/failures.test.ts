@@ -48,7 +48,7 @@ describe("commands and servers reject in one clear line", () => {
     [
       "a newer program's database",
       (file) => sql(file, "pragma user_version = 99"),
-      /made by a newer program \(schema 99, this one knows \d+\): upgrade this program/,
+      /made by a newer version of this program \(schema 99, this one knows \d+\); upgrade this one/,
     ],
     ["another program's database", (file) => sql(file, "create table theirs (x)"), /belongs to another program/],
     ["a database with only a view", (file) => sql(file, "create view v as select 1"), /belongs to another program/],
@@ -91,7 +91,7 @@ describe("commands and servers reject in one clear line", () => {
     const { code, stderr } = await workspace.run(args, { wrap: withoutRootCapabilities });
     expect([code, stderr]).toEqual([
       1,
-      "storefront: the database closed/new.db cannot be used: unable to open database file\n",
+      "storefront: the database closed/new.db can't be used: unable to open database file\n",
     ]);
   });
 
@@ -137,7 +137,7 @@ describe("a full disk", () => {
     for (const command of [["export", "--site", "main", "brands"], ["check"], ["serve", "--port", "0"]]) {
       expect(await workspace.run([...command, ...database])).toMatchObject({
         code: 1,
-        stderr: `storefront: the database ${file} cannot be used: the disk is full, and ${file}-shm could not be made\n`,
+        stderr: `storefront: the database ${file} can't be used: the disk is full, so ${file}-shm couldn't be created\n`,
       });
     }
     empty();
@@ -155,7 +155,7 @@ describe("a full disk", () => {
     const empty = fill(free);
     expect(await workspace.run(["restore", backup, ...database])).toMatchObject({
       code: 1,
-      stderr: "storefront: the database cannot be used: the disk is full\n",
+      stderr: "storefront: the database can't be used: the disk is full\n",
     });
     empty();
     await workspace.mustRun(["restore", backup, ...database]);

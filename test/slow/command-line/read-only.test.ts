@@ -145,7 +145,7 @@ test("a read without a write-ahead log fails if another process writes meanwhile
   await mustRun(["site", "add", "second"]);
   expect(() => {
     while (!rows.next().done);
-  }).toThrow("was written to while it was read");
+  }).toThrow("was written to while it was being read");
   await engine.close();
 });
 
@@ -155,7 +155,7 @@ test("a write-ahead log without its index is rejected, because the newest record
   protectFolder();
   const { code, stdout, stderr } = await run("export", "--site", "main", "brands");
   expect([code, stdout, stderr.trim().split("\n").length]).toEqual([1, "", 1]);
-  expect(stderr).toMatch(/its newest changes are only in .*-wal.*copy both/);
+  expect(stderr).toMatch(/its latest changes are only in .*-wal.*copy both/);
 });
 
 test("a server doesn't start on a database it can't write to", async () => {

@@ -56,7 +56,7 @@ describe.each(engines)("restore on $name", (kind) => {
         await other.commit([create("after the second")]);
       })(),
     );
-    await expect(first).rejects.toThrow("another restore was started in the meantime; this one has changed nothing");
+    await expect(first).rejects.toThrow("another restore was started in the meantime; this one changed nothing");
     expect(await namesNow()).toEqual(["old", "after the second"]);
     expect(await extraTables()).toEqual([]);
   });
@@ -244,7 +244,7 @@ describe("PostgreSQL", () => {
     await sql(
       "create event trigger full_disk on ddl_command_start when tag in ('CREATE TABLE') execute function disk_full()",
     );
-    await expect(engine.replaceAllData(rowsOf(backup))).rejects.toThrow("the disk of the database is full");
+    await expect(engine.replaceAllData(rowsOf(backup))).rejects.toThrow("the database's disk is full");
     await sql("drop event trigger full_disk");
     expect(await kind.extraTables(url)).toEqual([]);
     await engine.close();

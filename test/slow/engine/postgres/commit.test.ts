@@ -150,7 +150,7 @@ async function cutShort(how: (typeof cuts)[number]["how"], commit: () => unknown
   let isDone = false;
   const ending = Promise.resolve(commit()).then(
     () => "done",
-    ({ code, message }) => ({ code, isUnknown: message.includes("the write may have been done all the same") }),
+    ({ code, message }) => ({ code, isUnknown: message.includes("the write may have gone through anyway") }),
   );
   void ending.then(() => {
     isDone = true;
@@ -214,12 +214,12 @@ test("a write that exceeds the time limit of the database is not done afterwards
 });
 
 for (const { code, message } of [
-  { code: "53100", message: "the disk of the database is full: no" },
-  { code: "40P01", message: "the database cannot be used: no" },
+  { code: "53100", message: "the database's disk is full: no" },
+  { code: "40P01", message: "the database can't be used: no" },
   // The errors of a database that shuts down, even if it has committed.
-  { code: "57P01", message: "the database cannot be used: no; the write may have been done all the same" },
-  { code: "57P02", message: "the database cannot be used: no; the write may have been done all the same" },
-  { code: "08006", message: "the database cannot be used: no; the write may have been done all the same" },
+  { code: "57P01", message: "the database can't be used: no; the write may have gone through anyway" },
+  { code: "57P02", message: "the database can't be used: no; the write may have gone through anyway" },
+  { code: "08006", message: "the database can't be used: no; the write may have gone through anyway" },
 ]) {
   test(`a write that ends with ${code} says whether it may have been done, and the next one is done`, async () => {
     const engine = await open(20_000);

@@ -109,7 +109,7 @@ test("a primary that was replaced is rejected, although it is the only host", as
     expect(error.message).toMatch(/timeline 1\b.* 2 has been seen|was lost/);
   }
   const error = await Promise.resolve(engine.readHeads([1])).catch((reason) => reason);
-  expect(error.message).toContain(`127.0.0.1:${pair.primary.port}: it is on timeline 1`);
+  expect(error.message).toContain(`127.0.0.1:${pair.primary.port}: it's on timeline 1`);
   expect(error.message).toContain(`127.0.0.1:${pair.standby.port}: `);
 });
 
@@ -131,8 +131,8 @@ test("any call on a primary that was replaced and still runs ends before its tim
   const trial = failureOf(waiting.probeWrite());
   await waitUntil(async () => (await waits("SyncRep")).length === 2, "both commits that wait for the standby");
   await pair.standby.run("select pg_promote()");
-  expect((await commit).message).toMatch(/is no longer the primary; the write may have been done all the same$/);
-  expect((await trial).message).toMatch(/is no longer the primary; the write may have been done all the same$/);
+  expect((await commit).message).toMatch(/is no longer the primary; the write may have gone through anyway$/);
+  expect((await trial).message).toMatch(/is no longer the primary; the write may have gone through anyway$/);
   expect((await write).message).toMatch(/is no longer the primary$/);
   // The standby had received the first write.
   expect(await locked.commit([create(1, "third")])).toMatchObject([{ kind: "done", revision: 3 }]);
