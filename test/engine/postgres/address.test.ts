@@ -196,8 +196,8 @@ describe("an address as a service hands it out", () => {
     ['"postgres://u:s3cr@h/db"', "without quotes", "postgres://u:s3cr@h/db"],
     ["DATABASE_URL=postgres://u:s3cr@h/db", "start with `postgres`", "postgres://u:s3cr@h/db"],
     ["postgresql+psycopg2://u:s3cr@h/db", "start it with postgres://", "postgres://u:s3cr@h/db"],
-    ["host=h port=5432 dbname=db user=u password=s3cr", "start it with postgres://", "postgres://u:s3cr@h:5432/db"],
-    ["Server=h;Database=db;User Id=u;Password=s3cr;", "start it with postgres://", "postgres://u:s3cr@h:5432/db"],
+    ["host=h port=5432 dbname=db user=u password=s3cr", "write postgres://", "postgres://u:s3cr@h:5432/db"],
+    ["Server=h;Database=db;User Id=u;Password=s3cr;", "write postgres://", "postgres://u:s3cr@h:5432/db"],
     ["mysql://u:s3cr@h/db", "is not a database address", "postgres://u:s3cr@h/db"],
   ])("%s is refused; the advice leads to an address that works, and no password is shown", async (url, advice, followed) => {
     const error = await openEngine(url, allResources).catch((thrown) => thrown);
