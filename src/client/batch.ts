@@ -1,18 +1,18 @@
-// Batch requests: many writes in one request, and in one transaction. `upsert` divides a list of any length into several batch requests, and `undo` undoes
-// one of them by its run.
+// Batch requests send many writes in one request and one transaction. `upsert` splits a list of any length into several of them, and `undo` reverses
+// one, given its run.
 
 import { withEtag } from "./etag.ts";
-import { checkedMembers } from "./list-query.ts";
-import { shown } from "./options.ts";
+import { checkMembers } from "./list-query.ts";
+import { formatValue } from "./options.ts";
 import type { WriteOptions } from "./record-collection.ts";
 import type { FeedRecords, NewRecords } from "./record-types.ts";
 import { type ParsedResponse, randomKey, type Send } from "./send.ts";
 import { StorefrontFailure, StorefrontProblem } from "./storefront-errors.ts";
 
-/** The name of a resource that clients can write: the last segment of its path, such as `orderstatuses`. */
+/** A resource that clients can write, named by the last segment of its path, such as `orderstatuses`. */
 export type WrittenResource = keyof NewRecords;
 
-/** A write in a batch request. `IfMatch` is the `ETag` that the record must still have. A PUT without `ID` needs the option `match`. */
+/** A write in a batch request. `IfMatch` is the `ETag` the record must still have. A PUT without an `ID` needs the `match` option. */
 export type BatchOperation<Name extends WrittenResource = WrittenResource> = {
   [N in Name]:
     | { readonly Method: "POST"; readonly Resource: N; readonly Record: NewRecords[N] }
@@ -26,17 +26,17 @@ export type BatchOperation<Name extends WrittenResource = WrittenResource> = {
     | { readonly Method: "DELETE"; readonly Resource: N; readonly ID: number; readonly IfMatch?: string };
 }[Name];
 
-/** The result of a write that was done. The record carries its `ETag` (see `etagOf`), unless it was deleted. */
+/** The result of a write that succeeded. The record carries its `ETag` (see `etagOf`), unless it was deleted. */
 export interface BatchSuccess<Item> {
-  /** 201 for a created record, otherwise 200. */
+  /** 201 if the record was created, otherwise 200. */
   readonly Status: number;
-  /** Whether the write changed anything. */
+  /** False if the record already had these values. */
   readonly Changed: boolean;
   readonly Record: Item;
   readonly Problem?: undefined;
 }
 
-/** The result of a write that was rejected, while others of the same batch request were done. */
+/** The result of a write that was rejected while others in the same batch succeeded. */
 export interface BatchRejection {
   readonly Status: number;
   readonly Problem: { readonly type: string; readonly title: string; readonly status: number; readonly detail: string };
@@ -46,70 +46,73 @@ export interface BatchRejection {
 /** Options of `batch`. */
 export interface BatchOptions extends WriteOptions {
   /**
-   * The field that has the match value, such as `AccountNumber`. A PUT without `ID` updates the record that has the same value in this field. If no record
-   * has the value, the PUT creates one.
+   * The field to match existing records by, such as `AccountNumber`. A PUT without an `ID` updates the record with the same value in this field, or
+   * creates one if there is none.
    */
   readonly match?: string;
-  /** With false, each operation is for itself: a rejected one has a `Problem` in its result. By default, one fault rejects all. */
+  /**
+   * Pass false to let operations succeed or fail independently: a rejected one has a `Problem` as its result. By default, one error rejects the whole
+   * batch.
+   */
   readonly atomic?: boolean;
 }
 
-/** The effect of a batch request. */
+/** What a batch request did. */
 export interface BatchOutcome<Results> {
-  /** The run, for `undo`. Undefined if nothing was stored. */
+  /** The run ID, which `undo` takes. Undefined if nothing was stored. */
   readonly run: string | undefined;
-  /** A result for each operation, in their order. */
+  /** One result per operation, in the same order. */
   readonly results: Results;
-  /** Whether the request was done before, with the same `idempotencyKey`. */
+  /** Whether the server had already executed this request, under the same `idempotencyKey`. */
   readonly replayed: boolean;
 }
 
-/** The results of some operations, each with the type of its record. */
+/** The results of `batch`, each typed by its operation's resource. */
 export type ResultsOf<Operations extends readonly BatchOperation[]> = {
   readonly [Index in keyof Operations]: BatchSuccess<FeedRecords[Operations[Index]["Resource"]]>;
 };
 
 /** Options of `upsert`. */
 export interface UpsertOptions<Path extends string> extends WriteOptions {
-  /** The field by which a record is found, such as `AccountNumber`. */
+  /** The field to match existing records by, such as `AccountNumber`. */
   readonly match: Exclude<Path, "ID">;
-  /** Called after each batch request. May be asynchronous. An exception in it ends the call. */
+  /** Called after each batch request, and awaited. If it throws, the call ends with that exception. */
   readonly onProgress?: (progress: UpsertProgress) => unknown;
 }
 
-/** How far `upsert` is. */
+/** The progress of an `upsert`. */
 export interface UpsertProgress {
-  /** Number of records that are done. */
+  /** Number of records processed so far. */
   readonly done: number;
-  /** Number of all records. */
+  /** Number of records in the whole list. */
   readonly total: number;
-  /** The run of the last batch request. Undefined if it stored nothing. */
+  /** The run of the latest batch request. Undefined if it stored nothing. */
   readonly run: string | undefined;
 }
 
-/** The effect of a call of `upsert`. */
+/** What an `upsert` did. */
 export interface UpsertOutcome<Item> {
-  /** Number of records that were created; updated; already as they should be. */
+  /** How many records were created, how many were updated, and how many already had these values. */
   readonly created: number;
   readonly updated: number;
   readonly unchanged: number;
-  /** The runs of the batch requests that stored something, for `undo`, the latest last. */
+  /** The runs of the batch requests that stored something, oldest first. To undo everything, undo the last one first. */
   readonly runs: readonly string[];
-  /** A result for each record, in their order. */
+  /** One result per record, in the same order. */
   readonly results: readonly BatchSuccess<Item>[];
 }
 
-/** The effect of an undo. */
+/** What an undo did. */
 export interface UndoOutcome {
-  /** The run of the undo itself, which can be undone too. Undefined if nothing was stored. */
+  /** The run of the undo itself, which you can undo too. Undefined if nothing was stored. */
   readonly run: string | undefined;
-  /** Number of deleted records: the run had created them. */
+  /** Number of records deleted, because the run had created them. */
   readonly deleted: number;
-  /** Number of records that have their earlier values again. */
+  /** Number of records set back to their earlier values. */
   readonly restored: number;
-  /** Number of records that had their earlier values already. */
+  /** Number of records that already had their earlier values. */
   readonly unchanged: number;
-  /** The records that somebody changed after the run, each with its last revision. They are as before. */
+  /** Records left alone because someone changed them after the run, each with its latest revision. */
   readonly skipped: readonly { readonly Resource: WrittenResource; readonly ID: number; readonly Revision: number }[];
 }
 
@@ -124,21 +127,21 @@ interface UndoResponse {
 type AnyResult = BatchSuccess<object> & { readonly ETag?: string | null };
 
 const maxOperations = 10_000;
-/** Maximum operations of a batch request of `upsert`, and maximum characters. They have at most 1 MiB. */
+/** Most operations, and most characters, that `upsert` puts into one batch request. Three bytes per character keep it within 1 MiB. */
 const [maxPart, maxPartChars] = [1000, 2 ** 20 / 3];
 const defaultTimeoutMs = 120_000;
 const batchOptions = ["match", "dryRun", "atomic", "idempotencyKey", "signal", "timeout"];
 
 /**
  * Sends a batch request.
- * @throws TypeError for an unknown option, because a misspelt `dryRun` would store; and for more than 10,000 operations
+ * @throws TypeError for more than 10,000 operations, or for an unknown option, because a misspelt `dryRun` would store the records
  */
 export async function sendBatch(
   send: Send,
   operations: readonly object[],
   options: BatchOptions,
 ): Promise<BatchOutcome<AnyResult[]>> {
-  checkedMembers(options, batchOptions);
+  checkMembers(options, batchOptions);
   if (operations.length > maxOperations) {
     throw new TypeError(`a batch has at most ${maxOperations} operations, not ${operations.length}; use \`upsert\``);
   }
@@ -154,14 +157,13 @@ export async function sendBatch(
   return { run: Run ?? undefined, results: Results, replayed: headers.has("Idempotency-Replayed") };
 }
 
-/** Updates or creates records in several batch requests, one after the other. */
 export async function upsertAll(
   send: Send,
   resource: string,
   records: readonly object[],
   { onProgress, idempotencyKey = randomKey(), ...options }: UpsertOptions<string> = {} as UpsertOptions<string>,
 ): Promise<UpsertOutcome<never>> {
-  requireDifferentValues(records, options.match);
+  rejectDuplicates(records, options.match);
   const [runs, results]: [string[], AnyResult[]] = [[], []];
   let done = 0;
   let rejection: StorefrontProblem | undefined;
@@ -170,7 +172,7 @@ export async function upsertAll(
     const outcome = await sendBatch(send, operations, part).catch((error: unknown) => {
       const placed = withPlace(error, done, operations.length, runs);
       if (!options.dryRun || !isRejection(placed)) throw placed;
-      // A dry run continues, so that the program learns of all rejected records.
+      // A dry run carries on, so that it reports every rejected record.
       rejection = rejection ? Object.assign(rejection, { errors: [...rejection.errors, ...placed.errors] }) : placed;
       return undefined;
     });
@@ -186,9 +188,8 @@ export async function upsertAll(
   return { created, updated, unchanged, runs, results: results as BatchSuccess<never>[] };
 }
 
-/** Undoes a run of this key. */
 export async function undoRun(send: Send, run: string, options: WriteOptions): Promise<UndoOutcome> {
-  checkedMembers(options, ["dryRun", "idempotencyKey", "signal", "timeout"]);
+  checkMembers(options, ["dryRun", "idempotencyKey", "signal", "timeout"]);
   const { dryRun, ...rest } = options;
   const { body } = await post(send, `undo.json${dryRun ? "?dryRun=1" : ""}`, { Run: run }, rest);
   const { Run, Deleted, Restored, Unchanged, Skipped } = body as UndoResponse;
@@ -200,7 +201,7 @@ async function post(send: Send, path: string, body: object, options: WriteOption
   return response as ParsedResponse;
 }
 
-/** Divides records into batch requests. The division depends on the records alone, so that a repeated call sends the same requests. */
+/** Splits records into batch requests. The same records are always split the same way, so a repeated call sends the same requests. */
 function toParts(resource: string, records: readonly object[]): object[][] {
   const parts: object[][] = [];
   let chars = 0;
@@ -217,30 +218,31 @@ function toParts(resource: string, records: readonly object[]): object[][] {
 }
 
 /**
- * Requires records that can be divided.
- * @throws TypeError if two records have the same value. In different requests, the second would overwrite the first. The server rejects empty values
+ * Rejects lists with duplicate match values: in different requests, the second record would overwrite the first. Empty values are left to the server,
+ * which rejects them.
+ * @throws TypeError
  */
-function requireDifferentValues(records: readonly object[], match: string): void {
-  if (typeof match !== "string") throw new TypeError("`match` must be the path of a field");
-  if (!Array.isArray(records)) throw new TypeError("the records must be an array");
+function rejectDuplicates(records: readonly object[], match: string): void {
+  if (typeof match !== "string") throw new TypeError("`match` must be a field's path, such as `AccountNumber`");
+  if (!Array.isArray(records)) throw new TypeError("`records` must be an array");
   const numbers = new Map<unknown, number>();
   for (const [index, record] of records.entries()) {
     const value = match.split(".").reduce((item: unknown, name) => (item as Record<string, unknown>)?.[name], record);
     if (!value) continue;
     const first = numbers.get(value);
     if (first !== undefined) {
-      throw new TypeError(`the records ${first} and ${index + 1} have the same \`${match}\`: ${shown(value)}`);
+      throw new TypeError(`records ${first} and ${index + 1} have the same \`${match}\`: ${formatValue(value)}`);
     }
     numbers.set(value, index + 1);
   }
 }
 
-/** Whether the server has rejected operations, and says which. */
+/** Whether the server rejected particular operations. */
 function isRejection(error: unknown): error is StorefrontProblem {
   return error instanceof StorefrontProblem && error.errors.some(({ operation }) => operation);
 }
 
-/** Completes the error of a part: numbers of the whole list, and the runs of the parts before. */
+/** Renumbers a failed request's errors to count from the start of the whole list, and adds the runs stored before it. */
 function withPlace(error: unknown, before: number, count: number, runs: readonly string[]): unknown {
   if (error instanceof StorefrontFailure) return Object.assign(error, { runs });
   if (!(error instanceof StorefrontProblem)) return error;

@@ -1,8 +1,8 @@
-// The typed client of the storefront interface, for browsers, Node, Bun and Deno, without dependencies. `createClient` checks the options, and
-// returns an object with a collection for each resource (record-collection.ts; record-types.ts has the generated types of the records). Each
-// method creates a `ClientRequest`. `createSend` (send.ts) sends it by HTTP, with header fields, time limit, retries (wait.ts) and errors. All
-// requests wait in one queue for the rate limit of the key (request-queue.ts).
-// batch.ts sends many writes in one request. changes.ts follows the feed, and mirror.ts uses it to keep a copy.
+// A typed client without dependencies, for browsers, Node, Bun and Deno. `createClient` validates the options, and returns an object with a
+// collection per resource (record-collection.ts; record-types.ts has the generated types of the records). Each method builds a `ClientRequest`, which
+// `createSend` (send.ts) sends over HTTP, with headers, a time limit, retries (wait.ts) and errors. All of a client's requests share one queue, which
+// keeps to the key's rate limit (request-queue.ts).
+// batch.ts sends many writes in one request. changes.ts follows the feed, and mirror.ts uses it to keep a copy in sync.
 
 import { sendBatch, undoRun } from "./batch.ts";
 import { followChanges } from "./changes.ts";
@@ -66,7 +66,12 @@ export {
   type WebhookTest,
 } from "./webhook.ts";
 
-/** Creates a client of one site. Throws a TypeError for invalid options, such as a `url` that is not a URL. */
+/**
+ * Creates a client for one site. Throws a TypeError for invalid options, such as a malformed `url`.
+ * @example
+ * const client = createClient({ url: "https://shop.example", key: process.env.STOREFRONT_KEY });
+ * const brands = await client.brands.list({ sort: "Name", limit: 25 });
+ */
 export function createClient(options: ClientOptions): StorefrontClient {
   const settings = toSettings(options);
   const queue = new RequestQueue();

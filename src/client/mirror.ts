@@ -1,27 +1,27 @@
-// Keeps a copy of a resource: reads its list, then follows its changes. It reads the cursor before the list, so that it misses no change in
-// between.
+// Keeps a copy of a resource in sync: reads the list, then follows its changes. It gets the cursor before it reads the list, so that no change in
+// between is missed.
 
 import { type FeedResource, type FollowOptions, followChanges, readCursor, type StoredChange } from "./changes.ts";
-import { checkedId, checkedMembers } from "./list-query.ts";
-import { shown } from "./options.ts";
+import { checkId, checkMembers } from "./list-query.ts";
+import { formatValue } from "./options.ts";
 import { ReadCollection } from "./record-collection.ts";
 import { type FeedRecords, paths } from "./record-types.ts";
 import type { Send } from "./send.ts";
 import { StorefrontGone } from "./storefront-errors.ts";
 import { backOff, pause } from "./wait.ts";
 
-/** The members of a change that say which version of the record it has. */
+/** Which version of the record a change contains. */
 export type RecordVersion = Pick<StoredChange<FeedResource>, "Revision" | "ETag">;
 
-/** Your functions that read and change your copy. `mirror` calls one function at a time, and waits for its promise. */
+/** Your functions to read and update your copy. `mirror` calls one at a time, and awaits it. */
 export interface MirrorOptions<Item> extends FollowOptions {
-  /** The cursor that you stored last. Null or undefined: reads the list first. */
+  /** The last cursor you stored. If it's null or undefined, the list is read first. */
   readonly since?: string | null | undefined;
-  /** Returns the IDs of the records in your copy. Called after the list was read, to find the records that were deleted on the server. */
+  /** Returns the IDs of all records in your copy. Called once the list has been read, to find records that have been deleted on the server. */
   readonly ids: () => Iterable<number> | AsyncIterable<number> | Promise<Iterable<number>>;
-  /** Stores a record, whether or not the copy has one with its ID. `cursor` and `version` are undefined while the list is read. */
+  /** Inserts or replaces a record. `cursor` and `version` are undefined while the list is being read. */
   readonly store: (record: Item, cursor: string | undefined, version?: RecordVersion) => unknown;
-  /** Removes a record, which the copy may not have. `cursor` is as for `store`. */
+  /** Removes a record, which your copy might not have. `cursor` is undefined while the list is being read. */
   readonly remove: (id: number, cursor: string | undefined) => unknown;
 }
 
@@ -32,14 +32,13 @@ interface Mirror {
 }
 
 /**
- * The cursor of a site that never had a change. It stays valid if the site is restored or imported: following it then returns all changes from
- * the beginning.
+ * The cursor of a site that has never changed. It stays valid when the site is restored or imported: following it returns all changes from the start.
  */
 const firstCursor = "0.0";
 
 const members = ["since", "ids", "store", "remove", "limit", "wait", "signal", "timeout", "onCursor"];
 
-/** Implements `mirror` of `StorefrontClient`. @param send must retry without end */
+/** Implements `mirror` of `StorefrontClient`. @param send must retry indefinitely */
 export async function mirrorResource(
   send: Send,
   resource: FeedResource,
@@ -48,7 +47,7 @@ export async function mirrorResource(
   const mirror = { send, resource, options };
   check(mirror);
   let since = options.since ?? undefined;
-  // Consecutive restarts without progress. From the second on, pause before each, because each restart reads the whole list.
+  // Restarts in a row without progress. From the second on, we pause first, because each one reads the whole list.
   for (let restarts = 0; ; restarts++) {
     if (restarts > 1) await pause(backOff(restarts), options.signal);
     since ??= await copyList(mirror);
@@ -59,27 +58,27 @@ export async function mirrorResource(
   }
 }
 
-/** Checks the options. @throws TypeError for a mistake, before the first request */
+/** @throws TypeError for invalid options, before the first request */
 function check(mirror: Mirror): void {
   const { resource, options } = mirror;
-  checkedMembers(options, members);
+  checkMembers(options, members);
   if (!Object.values(paths).includes(resource)) {
-    throw new TypeError(`the resource must be one of ${Object.values(paths).join(", ")}, not ${shown(resource)}`);
+    throw new TypeError(`the resource must be one of ${Object.values(paths).join(", ")}, not ${formatValue(resource)}`);
   }
   const missing = (["ids", "store", "remove"] as const).find((name) => typeof options[name] !== "function");
   if (missing) throw new TypeError(`\`${missing}\` must be a function`);
-  if (options.since === "now") throw new TypeError("`since` must be a stored cursor; without one, the list is read");
+  if (options.since === "now") throw new TypeError("`since` must be a stored cursor; leave it out to read the list first");
   changesAfter(mirror, options.since, undefined);
 }
 
-/** Reads the list, and makes the copy equal to it. Returns the cursor after which to follow changes. */
+/** Reads the list, and makes the copy match it. Returns the cursor from which to follow changes. */
 async function copyList({ send, resource, options }: Mirror): Promise<string> {
   const { ids, store, remove, signal, timeout, onCursor } = options;
   const call = timeout === undefined ? { signal } : { signal, timeout };
   const cursor = await readCursor(send, call);
   const listed = new Set<number>();
-  // After the first cursor, the feed returns all records. So do not read the list: it could have records that a restore removes before the feed is
-  // read, and with this cursor the client would not notice the restore.
+  // At the first cursor, skip the list, because the feed returns every record anyway. The list might also contain records that a restore removes
+  // before we read the feed, and with this cursor we'd never notice the restore.
   const list =
     cursor === firstCursor ? [] : new ReadCollection<FeedRecords[FeedResource], string>(send, resource).all({}, call);
   for await (const record of list) {
@@ -88,8 +87,8 @@ async function copyList({ send, resource, options }: Mirror): Promise<string> {
     await store(record, undefined);
   }
   const gone: number[] = [];
-  // Check each ID, because many databases return IDs as texts. Otherwise every record would seem to be deleted.
-  for await (const id of await ids()) if (!listed.has(checkedId(id))) gone.push(id);
+  // Many databases return IDs as strings. Without this check, every record would look deleted.
+  for await (const id of await ids()) if (!listed.has(checkId(id))) gone.push(id);
   for (const id of gone) {
     signal?.throwIfAborted();
     await remove(id, undefined);
@@ -100,7 +99,7 @@ async function copyList({ send, resource, options }: Mirror): Promise<string> {
 
 type End = "caught up" | "gone" | "gone after progress";
 
-/** Follows the changes after `since`. Returns after the last change (with `wait: 0`), or when the cursor can no longer be used. */
+/** Follows the changes after `since`. Returns after the last change (with `wait: 0`), or when the cursor no longer works. */
 async function follow(mirror: Mirror, since: string): Promise<End> {
   const { store, remove, onCursor } = mirror.options;
   let hasProgress = false;

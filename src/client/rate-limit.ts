@@ -1,8 +1,8 @@
 import type { RateLimit } from "./options.ts";
 
 /**
- * Parses the header fields of a key's rate limit: `RateLimit-Policy`, such as `"key";q=100;w=2`, and `RateLimit`, such as `"key";r=99;t=1`
- * (draft-ietf-httpapi-ratelimit-headers). Returns undefined if the key has no limit, or a proxy removed a field.
+ * Parses the headers with the key's rate limit (draft-ietf-httpapi-ratelimit-headers), such as `RateLimit-Policy: "key";q=100;w=2` and `RateLimit:
+ * "key";r=99;t=1`. Returns undefined if the key has no limit, or a proxy stripped a header.
  */
 export function parseRateLimit(headers: Headers): RateLimit | undefined {
   const [, limit, window] = /"key";q=(\d+);w=(\d+)/.exec(headers.get("RateLimit-Policy") ?? "") ?? [];

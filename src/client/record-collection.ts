@@ -1,22 +1,22 @@
 import { type UpsertOptions, type UpsertOutcome, upsertAll } from "./batch.ts";
 import { etagOf, withEtag } from "./etag.ts";
-import { checkedId, checkedMembers, type Query, toSearch } from "./list-query.ts";
-import { checkedInteger } from "./options.ts";
+import { checkId, checkMembers, type Query, toSearch } from "./list-query.ts";
+import { checkInteger } from "./options.ts";
 import type { CallOptions, ClientRequest, ParsedResponse, Send } from "./send.ts";
 import { StorefrontFailure } from "./storefront-errors.ts";
 
 /**
- * A list of records. `total` is the number of matching records on all pages. It is undefined if a proxy removed the header field with the
- * number, and `limit` may have cut the list.
+ * A list of records. `total` counts the matching records on all pages. It's undefined if a proxy stripped `X-Total-Count` and the list may have more
+ * pages.
  */
 export type RecordList<Item> = Item[] & { readonly total: number | undefined };
 
-/** The `fields` of a list: paths of fields, such as `Address.Town`, or names of groups, such as `Address`. */
+/** The `fields` of a list: field paths such as `Address.Town`, or whole groups such as `Address`. */
 export type FieldList<Item, Path extends string> = readonly (Path | (keyof Item & string))[];
 
 /**
- * A record with the ID and the fields in `Fields` only. If the compiler does not know them, because the program computes them, each field may be
- * missing. An empty list selects all fields.
+ * A record with its ID and only the fields in `Fields`. If `Fields` is computed at run time, every field is optional. An empty list selects all
+ * fields.
  */
 export type SelectedRecord<
   Item extends { readonly ID: number },
@@ -42,7 +42,7 @@ type FirstName<Path> = Path extends `${infer Name}.${string}` ? Name : Path;
 
 type PathBelow<Path, Name> = Name extends string ? (Path extends `${Name}.${infer Rest}` ? Rest : never) : never;
 
-/** Whether the compiler knows the length of the list, and a single value for each element. */
+/** Whether the list has a fixed length and a single literal type for each element. */
 type AreLiterals<List extends readonly string[]> = number extends List["length"]
   ? false
   : true extends { [Index in keyof List]: IsUnion<List[Index]> }[number]
@@ -51,12 +51,12 @@ type AreLiterals<List extends readonly string[]> = number extends List["length"]
 
 type IsUnion<Type, Whole = Type> = Type extends unknown ? ([Whole] extends [Type] ? false : true) : never;
 
-/** The `ETag` of the record or list that you already have (see `etagOf`). The call returns undefined if it is still current. */
+/** The `ETag` of the record or list you already have (see `etagOf`). The call returns undefined if it's still current. */
 export type IfNoneMatch = { readonly ifNoneMatch: string | undefined };
 
 /** Options of `all`. */
 export interface AllOptions extends CallOptions {
-  /** Maximum number of records in one response, 2 to 1000. Default: 500. */
+  /** Maximum number of records per response, 2 to 1000. Default: 500. */
   readonly pageSize?: number;
 }
 
@@ -65,18 +65,18 @@ export type RecordOrId<Item> = number | Item;
 
 /** Options of `create`. */
 export interface WriteOptions extends CallOptions {
-  /** Whether to return what the write would return, without storing anything. */
+  /** If true, validates the write and returns what it would return, but stores nothing. */
   readonly dryRun?: boolean;
   /**
-   * The `Idempotency-Key`, 1 to 255 printable ASCII characters. Default: a random key. If any process repeats the write with the
-   * same key within 24 hours, the server executes it only once.
+   * The `Idempotency-Key`, 1 to 255 printable ASCII characters. Default: a random key. If the write is repeated with the same key within 24 hours,
+   * even by another process, the server executes it only once.
    */
   readonly idempotencyKey?: string;
 }
 
 /** Options of `update` and `delete`. */
 export interface UpdateOptions extends WriteOptions {
-  /** The `ETag` that the record must still have (see `etagOf`), or `*` to overwrite any version. */
+  /** The `ETag` the record must still have (see `etagOf`), or `*` to overwrite any version. */
   readonly ifMatch?: string;
 }
 
@@ -91,8 +91,8 @@ export class ReadCollection<Item extends { readonly ID: number }, Path extends s
   }
 
   /**
-   * Returns all records, or the records that match `query`. With `fields`, the records have only the ID and these fields. With `ifNoneMatch`, returns
-   * undefined if the list has not changed.
+   * Returns all records, or those that match `query`. With `fields`, records have only their ID and those fields. With `ifNoneMatch`, returns
+   * undefined if the list hasn't changed.
    */
   list<Fields extends FieldList<Item, Path>>(
     query: Query<Path> & { readonly fields: readonly [...Fields] },
@@ -113,42 +113,42 @@ export class ReadCollection<Item extends { readonly ID: number }, Path extends s
   }
 
   #toList({ headers, body }: ParsedResponse, { limit, offset = 0 }: Query<Path>): RecordList<Item> {
-    if (!Array.isArray(body)) throw new StorefrontFailure("unreadable", "the response is not a list");
+    if (!Array.isArray(body)) throw new StorefrontFailure("unreadable", "the response isn't a list");
     const header = headers.get("X-Total-Count") ?? "";
-    // Without the header field, the total is known for a list without `limit`, and for a page that is not full.
+    // Without the header, we still know the total if there's no `limit` or the page isn't full.
     const isEnd = (limit === undefined || body.length < limit) && (body.length > 0 || offset === 0);
     const total = /^\d+$/.test(header) ? Number(header) : isEnd ? offset + body.length : undefined;
     return withEtag(Object.assign(body, { total }), headers.get("ETag"));
   }
 
   /**
-   * Yields all records that match `query`, in ID order, one page per request. It neither misses nor repeats a record if other clients
-   * change the list during the iteration.
+   * Yields all records that match `query`, in ID order, requesting one page at a time. Records are never skipped or repeated, even if other clients
+   * change the list in the meantime.
    */
   async *all(query: Pick<Query<Path>, "filter"> = {}, options: AllOptions = {}): AsyncGenerator<Item, void> {
     const { pageSize = 500, ...rest } = options;
-    const limit = checkedInteger("pageSize", pageSize, 2, 1000);
+    const limit = checkInteger("pageSize", pageSize, 2, 1000);
     toSearch(query, ["filter"]);
     let last = 0;
     for (let offset = 0; ; ) {
       const page = await this.list({ ...query, limit, offset }, rest);
       const [first] = page;
-      // Pages overlap by one record. If this page begins after the last record of the page before, earlier records were deleted: go back.
+      // Pages overlap by one record. If this one starts beyond the previous page's last record, earlier records were deleted, so go back.
       if (offset > 0 && (!first || first.ID > last)) {
         offset = Math.max(0, offset - limit);
         continue;
       }
       for (const item of page) if (item.ID > last) yield item;
       last = Math.max(last, page.at(-1)?.ID ?? 0);
-      // Do not use `total`, because a proxy may have removed its header field.
+      // Don't rely on `total`: a proxy may have stripped its header.
       if (page.length < limit) return;
       offset += page.length - 1;
     }
   }
 
   /**
-   * Returns the record with this ID. With `ifNoneMatch`, returns undefined if the record has not changed. Throws a StorefrontProblem with
-   * the code `not-found` if the record does not exist.
+   * Returns the record with this ID. With `ifNoneMatch`, returns undefined if the record hasn't changed. Throws a StorefrontProblem with the code
+   * `not-found` if there is no such record.
    */
   get(id: number, options: CallOptions & IfNoneMatch): Promise<Item | undefined>;
   get(id: number, options?: CallOptions): Promise<Item>;
@@ -158,13 +158,13 @@ export class ReadCollection<Item extends { readonly ID: number }, Path extends s
   }
 
   protected pathOf(id: unknown): string {
-    return `${this.path}/${checkedId(id)}.json`;
+    return `${this.path}/${checkId(id)}.json`;
   }
 
-  /** Returns the record of a response, with its `ETag`. */
+  /** Returns the response's record, with its `ETag`. */
   protected toItem(response: ParsedResponse | undefined): Item {
     if (!response || !("ID" in response.body)) {
-      throw new StorefrontFailure("unreadable", "the response is not a record");
+      throw new StorefrontFailure("unreadable", "the response isn't a record");
     }
     return withEtag(response.body as Item, response.headers.get("ETag"));
   }
@@ -176,7 +176,7 @@ export class WriteCollection<
   Path extends string,
   New extends object,
 > extends ReadCollection<Item, Path> {
-  /** Creates a record, and returns it. Fields that are not in `values` are stored as empty texts. */
+  /** Creates a record and returns it. Fields missing from `values` are stored as empty strings. */
   create(values: New, options: WriteOptions = {}): Promise<Item> {
     return this.#write(options, { method: "POST", path: `${this.path}.json`, body: values });
   }
@@ -184,9 +184,11 @@ export class WriteCollection<
   /**
    * Changes the fields in `changes`, and returns the updated record.
    *
-   * With an ID, updates any version of the record. With a record (as the target or as the changes), updates only the version that you read: if
-   * the record has changed on the server since then, throws a StorefrontProblem with the code `precondition-failed`. For a record of unknown
-   * version, such as a record from a list, throws a TypeError unless you pass `ifMatch`.
+   * Given an ID, overwrites any version of the record. Given a record (as the target or as the changes), updates only the version you read: if the
+   * record has changed on the server since then, throws a StorefrontProblem with the code `precondition-failed`. If the record's version is unknown,
+   * for example because it came from a list, throws a TypeError unless you pass `ifMatch`.
+   * @example await client.brands.update(7, { Name: "Acme" }); // any version
+   * @example await client.brands.update(brand, { Name: "Acme" }); // only the version in `brand`
    */
   update(id: number, changes: Partial<New>, options?: UpdateOptions): Promise<Item>;
   update(record: Item, changes?: Partial<New>, options?: UpdateOptions): Promise<Item>;
@@ -195,27 +197,28 @@ export class WriteCollection<
     return this.#write(options, { ifMatch, method: "PUT", path: this.pathOf(idOf(target)), body: changes });
   }
 
-  /** Deletes the record, and returns its last version. For an ID and for a record, the same rules apply as for `update`. */
+  /** Deletes a record, and returns its last version. As with `update`, passing a record deletes only the version you read. */
   async delete(target: RecordOrId<Item>, options: UpdateOptions = {}): Promise<Item> {
     const ifMatch = toIfMatch([target], options);
     return this.#write(options, { ifMatch, method: "DELETE", path: this.pathOf(idOf(target)) });
   }
 
   /**
-   * Updates the record that has the value of the field `match`, or creates it, for each of `records`. Any number of records: the call sends batch
-   * requests of at most 1000, one after the other. Each is stored completely or not at all. After a failure, call it again with the same records and the same
-   * `idempotencyKey`: requests that were done are not done twice.
+   * Updates the record whose `match` field has the same value, or creates one, for each of `records`. The list can have any length: it's sent in
+   * batch requests of up to 1000 records, one after another, and each is stored completely or not at all. After a failure, call it again with the
+   * same records and the same `idempotencyKey`: requests that succeeded aren't executed again.
    *
-   * Throws a StorefrontProblem if records are rejected; `errors` has their numbers, from 1, and `runs` the runs that were stored before. In a dry run,
-   * `errors` has the rejected records of the whole list. Throws a TypeError if two records have the same value.
+   * Throws a StorefrontProblem if records are rejected: its `errors` give their numbers, counted from 1, and its `runs` list what was stored before.
+   * A dry run checks the whole list before it throws. Throws a TypeError if two records have the same `match` value.
+   * @example await client.brands.upsert(brands, { match: "AccountNumber" });
    */
   upsert(records: readonly New[], options: UpsertOptions<Path>): Promise<UpsertOutcome<Item>> {
     return upsertAll(this.send, this.path, records, options);
   }
 
-  /** @throws TypeError for an unknown option, because a misspelt `dryRun` would store */
+  /** @throws TypeError for an unknown option, because a misspelt `dryRun` would store the record */
   async #write(options: UpdateOptions, request: ClientRequest): Promise<Item> {
-    checkedMembers(options, ["dryRun", "idempotencyKey", "ifMatch", "signal", "timeout"]);
+    checkMembers(options, ["dryRun", "idempotencyKey", "ifMatch", "signal", "timeout"]);
     const { dryRun, ...rest } = options;
     const path = request.path + (dryRun ? "?dryRun=1" : "");
     return this.toItem(await this.send({ ...rest, ...request, path }));
@@ -230,16 +233,16 @@ function isRecord(value: unknown): value is { ID: unknown } {
   return typeof value === "object" && value !== null && "ID" in value;
 }
 
-/** Returns the `If-Match` of a write; undefined if `targets` contain only an ID. @throws TypeError for a record of unknown version */
+/** Returns the `If-Match` header of a write, or undefined if `targets` are only IDs. @throws TypeError for a record of unknown version */
 function toIfMatch(targets: readonly unknown[], options: UpdateOptions): string | undefined {
   if ("ifMatch" in options) {
     if (typeof options.ifMatch === "string") return options.ifMatch;
-    throw new TypeError('`ifMatch` must be an ETag or "*"; the version of the record is unknown');
+    throw new TypeError('`ifMatch` must be an ETag, or "*" to overwrite any version');
   }
   const records = targets.filter(isRecord);
   const etag = records.map(etagOf).find((tag) => tag !== undefined);
   if (etag !== undefined || records.length === 0) return etag;
   throw new TypeError(
-    'the version of this record is unknown: read it with get(), or pass { ifMatch: etag }, or { ifMatch: "*" } to overwrite any version',
+    'this record's version is unknown: read it with get(), or pass { ifMatch: etag }, or { ifMatch: "*" } to overwrite any version',
   );
 }

@@ -1,17 +1,17 @@
-// Lets the requests of a client wait, in the order of the calls, so that its key stays below its rate limit.
+// Queues a client's requests, in the order of the calls, to keep its key below the rate limit.
 //
-// The server has a bucket of tokens for each key: a request takes one token, and the bucket fills at a fixed rate. The client computes the same
-// bucket from `RateLimit-Policy`, and corrects it by the `RateLimit` of each response, because other programs can use the key too. As on the server, the
-// bucket is stored as the time at which it is full.
+// The server keeps a token bucket for each key: every request takes a token, and tokens are refilled at a fixed rate. We compute the same bucket from
+// `RateLimit-Policy`, and correct it from the `RateLimit` header of each response, because other programs may use the key too. Like the server, we
+// store a bucket as the time at which it will be full.
 //
-// A batch request takes more tokens, and the server then says that the bucket lacks more than all its tokens. Until it has one again, no request is sent.
+// A batch request can take more tokens than the bucket has, and so leave it in debt. No requests are sent until it has a token again.
 //
-// Before the first response, the limit is unknown: the client then sends at most four requests at once. Without a limit, no request waits.
+// We don't know the limit before the first response, so until then at most four requests are in flight. Without a limit, nothing waits.
 //
 // Invariants:
-// - A request is sent only before the requests of later calls. A call whose request was rejected (429) waits before all later calls.
-// - A call waits until its deadline at most, and ends at once if its signal is aborted. At most 100,000 calls wait.
-// - Long polls take tokens as other requests do. They delay no other request, because they are not counted among the four.
+// - Requests are sent in the order of their calls. A call that got a 429 goes back ahead of all later calls.
+// - A call waits until its deadline at most, and stops waiting as soon as its signal is aborted. At most 100,000 calls wait.
+// - Long polls take tokens like any request, but don't count towards the four, so they hold up nothing else.
 
 import { maxDelayMs, type RateLimit } from "./options.ts";
 import { parseRateLimit } from "./rate-limit.ts";
@@ -20,32 +20,32 @@ import { backOff } from "./wait.ts";
 
 /** A call, which needs a permit for each of its attempts. */
 interface QueuedCall {
-  /** The position among all calls of the client. */
+  /** The position among all of the client's calls. */
   readonly order: number;
   readonly signal: AbortSignal | undefined;
-  /** Maximum milliseconds that a call waits, from its beginning. 0: its requests are sent without a permit of the queue. */
+  /** Maximum milliseconds to wait, from the start of the call. With 0, its requests bypass the queue. */
   readonly maxWaitMs: number;
-  /** When the call has waited for `maxWaitMs`, in milliseconds of `performance.now()`. */
+  /** When `maxWaitMs` is up, by `performance.now()`. */
   readonly deadline: number;
-  /** Whether the server may delay the response until there is a change. */
+  /** Whether the server may hold the response until something changes. */
   readonly isLongPoll: boolean;
 }
 
-/** The permission to send a request. */
+/** Permission to send one request. */
 interface Permit {
   readonly isLongPoll: boolean;
-  /** When it was given, in milliseconds of `performance.now()`. */
+  /** When it was granted, by `performance.now()`. */
   readonly sentAt: number;
-  /** The number of requests that were sent before. */
+  /** Number of requests sent before this one. */
   readonly sentBefore: number;
-  /** The number of requests that were in flight when it was given. */
+  /** Number of requests in flight when it was granted. */
   readonly inFlight: number;
-  /** Whether the server rejected the request because the key had no token. */
+  /** Whether the server rejected the request because the bucket was empty. */
   isOverLimit: boolean;
   isReleased: boolean;
 }
 
-/** The bucket of the key. It lacks one token for each `perTokenMs` until `fullAt`. */
+/** The key's bucket. Until `fullAt`, it's short of one token per `perTokenMs`. */
 interface Bucket {
   readonly maxTokens: number;
   readonly perTokenMs: number;
@@ -57,22 +57,21 @@ interface Waiter {
   readonly start: () => void;
 }
 
-/** Maximum requests in flight, besides long polls, while the limit is unknown. A browser opens six connections to a host. */
+/** Maximum requests in flight, not counting long polls, while we don't know the limit. Browsers open six connections to a host. */
 const maxUnknown = 4;
 const maxWaiting = 100_000;
-/** Milliseconds that a token must be there before a request takes it, because requests take different times to reach the server. */
+/** How long a token has to be there before we take it, in milliseconds, because requests differ in how long they take to reach the server. */
 const marginMs = 25;
 
 export class RequestQueue {
   #calls = 0;
   #sent = 0;
   #inFlight = 0;
-  /** Requests in flight besides long polls. */
+  /** Requests in flight, not counting long polls. */
   #shortInFlight = 0;
   #bucket: Bucket | "unknown" | "unlimited" = "unknown";
-  /** No request is sent before this time, because the server has rejected one. */
+  /** We send nothing before this time, because the server has rejected a request. */
   #blockedUntil = 0;
-  /** In the order of the calls. */
   readonly #waiting: Waiter[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -82,8 +81,8 @@ export class RequestQueue {
 
   /**
    * Waits until the call may send a request.
-   * @param cause why the last request of the call failed
-   * @throws StorefrontFailure if the call would wait for too long, and the reason of its signal if that is aborted
+   * @param cause why the call's previous attempt failed
+   * @throws StorefrontFailure if the call would wait too long, or the signal's reason if it's aborted
    */
   async acquire(call: QueuedCall, cause?: unknown): Promise<Permit> {
     if (call.maxWaitMs === 0) return this.#send(call);
@@ -93,17 +92,17 @@ export class RequestQueue {
     if (index === 0 && waitMs <= 0) return this.#send(call);
     if (Number.isFinite(waitMs) && performance.now() + waitMs > call.deadline) throw tooLateError(call, cause);
     if (this.#waiting.length >= maxWaiting) {
-      throw new StorefrontFailure("rate-limit", `${maxWaiting} calls of this client wait already`, { cause });
+      throw new StorefrontFailure("rate-limit", `this client already has ${maxWaiting} calls waiting for the rate limit`, { cause });
     }
     return this.#enqueue(call, index, cause);
   }
 
-  /** Returns the milliseconds until the call could send another request; Infinity if that depends on a response. */
+  /** Returns the milliseconds until the call could send another request, or Infinity if that depends on a response. */
   waitFor(call: QueuedCall): number {
     return Math.max(0, this.#waitOf(call, this.#indexOf(call)));
   }
 
-  /** Takes a permit back when the response has begun, or without one if the attempt failed. Does nothing the second time. */
+  /** Returns a permit once the response begins, or without a response if the attempt failed. Calling it again does nothing. */
   release(permit: Permit, response?: Response): void {
     if (permit.isReleased) return;
     permit.isReleased = true;
@@ -116,13 +115,13 @@ export class RequestQueue {
     }
   }
 
-  /** Returns the index in the queue before all later calls. */
+  /** Returns the position in the queue ahead of all later calls. */
   #indexOf({ order }: QueuedCall): number {
     const index = this.#waiting.findLastIndex(({ call }) => call.order < order);
     return index + 1;
   }
 
-  /** @param index the number of calls that wait before this one */
+  /** @param index the number of calls ahead of this one */
   #waitOf({ isLongPoll }: QueuedCall, index: number): number {
     if (this.#bucket === "unlimited") return 0;
     if (this.#bucket === "unknown")
@@ -172,7 +171,7 @@ export class RequestQueue {
     });
   }
 
-  /** Starts the calls that need not wait any longer. Sets the timer for the next one. */
+  /** Starts the calls whose turn it is, and sets a timer for the next one. */
   #advance(): void {
     clearTimeout(this.#timer);
     for (let first = this.#waiting[0]; first; first = this.#waiting[0]) {
@@ -186,24 +185,23 @@ export class RequestQueue {
     }
   }
 
-  /** Corrects the bucket by a response. */
   #learn(permit: Permit, { status, headers }: Response): void {
     const limit = parseRateLimit(headers);
     if (!limit) {
-      // A proxy responds without the fields if it cannot reach the server.
+      // Proxies send no such headers when they can't reach the server.
       if (status < 500 && status !== 429) this.#bucket = "unlimited";
       return;
     }
     permit.isOverLimit = status === 429 && limit.remaining === 0;
     this.#correct(permit, limit.limit, limit.window / limit.limit, limit.remaining);
-    // Both are rounded to seconds.
+    // `reset` and `window` are both rounded to seconds.
     if (limit.reset > limit.window + 1000) this.#waitForDebt(limit);
     if (!permit.isOverLimit) return;
     const retryAfterMs = toMilliseconds(headers.get("Retry-After")) ?? 0;
     this.#blockedUntil = Math.max(this.#blockedUntil, performance.now() + retryAfterMs + backOff(1));
   }
 
-  /** After a batch request, the bucket can lack more tokens than it has: requests wait until it has paid this debt. */
+  /** A batch request can leave the bucket in debt: send nothing until it has a token again. */
   #waitForDebt({ limit, window, reset }: RateLimit): void {
     const fullAt = performance.now() + reset;
     if (typeof this.#bucket === "object") this.#bucket.fullAt = fullAt;
@@ -211,12 +209,12 @@ export class RequestQueue {
   }
 
   /**
-   * Corrects the time at which the bucket is full again. The server says that the bucket had `remaining` whole tokens when it counted the request, and
-   * perhaps a part of another token. The client does not know when that was, so the time is between two limits:
-   * - `earliest`: the server counted this request when it was sent, and no other request after it.
-   * - `latest`: the server counted this request now, and after it all requests of this client that were in flight at the same time.
+   * Corrects `fullAt`. The server says how many whole tokens it had left (`remaining`) when it counted this request. We don't know when that was, so
+   * `fullAt` lies between two bounds:
+   * - `earliest`: the server counted this request as soon as we sent it, and none after it.
+   * - `latest`: the server counted this request just now, and all others we had in flight at the same time after it.
    *
-   * A time before `earliest` moves by whole tokens, because other programs with the same key take whole tokens.
+   * If `fullAt` is before `earliest`, it moves by whole tokens, because whatever other programs take from the key is whole tokens.
    */
   #correct(
     { sentAt, sentBefore, inFlight, isOverLimit }: Permit,
@@ -228,7 +226,7 @@ export class RequestQueue {
     const earliest = sentAt + (maxTokens - remaining - 1) * perTokenMs;
     const latest = performance.now() + (maxTokens - remaining + others) * perTokenMs;
     let fullAt = typeof this.#bucket === "object" ? this.#bucket.fullAt : latest;
-    // The server took no token for a request that it rejected.
+    // A rejected request takes no token.
     if (isOverLimit) fullAt -= perTokenMs;
     if (fullAt < earliest) fullAt += Math.ceil((earliest - fullAt) / perTokenMs) * perTokenMs;
     this.#bucket = { maxTokens, perTokenMs, fullAt: Math.min(fullAt, latest) };
@@ -236,6 +234,6 @@ export class RequestQueue {
 }
 
 function tooLateError({ maxWaitMs }: QueuedCall, cause: unknown): StorefrontFailure {
-  const message = `the rate limit of the key would make this call wait for longer than \`maxRateLimitWait\` (${maxWaitMs} ms)`;
+  const message = `the key's rate limit would keep this call waiting longer than \`maxRateLimitWait\` (${maxWaitMs} ms)`;
   return new StorefrontFailure("rate-limit", message, { cause });
 }

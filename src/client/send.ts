@@ -1,18 +1,18 @@
-import { type AttemptInfo, type ClientSettings, checkedInteger, maxDelayMs } from "./options.ts";
+import { type AttemptInfo, type ClientSettings, checkInteger, maxDelayMs } from "./options.ts";
 import { parseRateLimit } from "./rate-limit.ts";
 import type { RequestQueue } from "./request-queue.ts";
 import { StorefrontFailure, StorefrontProblem, toProblem, tryParseJson } from "./storefront-errors.ts";
 import { pause, waitAfter, withTimeLimit } from "./wait.ts";
 
-/** Options of every method. */
+/** Options that every method accepts. */
 export interface CallOptions {
-  /** Ends the call and its retries. The call then throws the reason of the signal. */
+  /** Aborts the call, including its retries. The call throws the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Time limit of one attempt, in milliseconds. */
+  /** Time limit for one attempt, in milliseconds. */
   readonly timeout?: number;
 }
 
-/** A request before it has a URL and header fields. */
+/** A request before it gets its URL and headers. */
 export interface ClientRequest extends CallOptions {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** The path below `/restapi/`. */
@@ -21,18 +21,17 @@ export interface ClientRequest extends CallOptions {
   readonly ifMatch?: string | undefined;
   readonly ifNoneMatch?: string | undefined;
   readonly idempotencyKey?: string | undefined;
-  /** Milliseconds for which the server may hold the request (long poll). They are added to the time limit. */
+  /** How long the server may hold the request (long poll), in milliseconds. This is added to the time limit. */
   readonly serverWaitMs?: number;
 }
 
 /** A successful response. */
 export interface ParsedResponse {
   readonly headers: Headers;
-  /** The parsed JSON. */
   readonly body: object;
 }
 
-/** Sends a request. Returns undefined if the record or list has not changed since `ifNoneMatch`. */
+/** Sends a request. Returns undefined if nothing has changed since `ifNoneMatch`. */
 export type Send = (request: ClientRequest) => Promise<ParsedResponse | undefined>;
 
 interface PreparedRequest {
@@ -43,13 +42,13 @@ interface PreparedRequest {
 }
 
 /**
- * Creates a function that sends requests, and retries them after temporary failures. Retrying a write is safe, because the server executes
- * writes with the same `Idempotency-Key` only once.
+ * Creates a function that sends requests and retries temporary failures. Retrying a write is safe, because the server executes each `Idempotency-Key`
+ * only once.
  * @param queue the queue of all requests with the same key
  */
 export function createSend(settings: ClientSettings, queue: RequestQueue): Send {
   return async (request) => {
-    // This throws for mistakes in the request itself. They are not retried.
+    // Throws for mistakes in the request itself, which aren't retried.
     const prepared = prepare(request, settings);
     const { signal } = prepared;
     const call = queue.createCall(signal, settings.maxRateLimitWait, (request.serverWaitMs ?? 0) > 0);
@@ -62,7 +61,7 @@ export function createSend(settings: ClientSettings, queue: RequestQueue): Send 
       } catch (error) {
         const isOurs = error instanceof StorefrontProblem || error instanceof StorefrontFailure;
         if (!isOurs || signal?.aborted) throw error;
-        // The server has rejected the request without doing anything, so this is not a retry: the call waits in the queue again.
+        // The server rejected the request without doing anything, so this isn't a retry: the call goes back to the queue.
         const isQueued = permit.isOverLimit && call.maxWaitMs > 0;
         const isLast = !isQueued && retries++ >= settings.retries;
         const retryWait = isLast ? undefined : waitAfter(error, retries, settings.maxRetryAfter);
@@ -87,7 +86,7 @@ function prepare(request: ClientRequest, settings: ClientSettings): PreparedRequ
     "Idempotency-Key": method === "GET" ? undefined : (request.idempotencyKey ?? randomKey()),
     "X-HTTP-Method-Override": isOverridden ? method : undefined,
   }).filter((header): header is [string, string] => header[1] !== undefined);
-  // Throws if a value cannot be sent as a header field.
+  // Throws if a value isn't allowed in a header.
   new Headers(headers);
   return {
     url: `${settings.base}restapi/${request.path}`,
@@ -103,16 +102,16 @@ function prepare(request: ClientRequest, settings: ClientSettings): PreparedRequ
 }
 
 function toTimeout({ timeout, serverWaitMs = 0 }: ClientRequest, settings: ClientSettings): number {
-  const limit = timeout === undefined ? settings.timeout : checkedInteger("timeout", timeout, 1, maxDelayMs);
+  const limit = timeout === undefined ? settings.timeout : checkInteger("timeout", timeout, 1, maxDelayMs);
   return Math.min(limit + serverWaitMs, maxDelayMs);
 }
 
-/** Returns a random `Idempotency-Key`. It does not use `crypto.randomUUID`, which is missing on pages without TLS. */
+/** Doesn't use `crypto.randomUUID`, which is missing on pages without TLS. */
 export function randomKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** @param release called when the response begins, or when the attempt ends without a response */
+/** @param release called when the response begins, or when the attempt ends without one */
 async function sendOnce(
   prepared: PreparedRequest,
   info: AttemptInfo,
@@ -120,7 +119,7 @@ async function sendOnce(
   release: (response?: Response) => void,
 ): Promise<ParsedResponse | undefined> {
   const { url, init, timeout, signal } = prepared;
-  // Call `fetch` as a function, not as a method, because the `fetch` of browsers throws if `this` is another object.
+  // Browsers' `fetch` throws if it's called as a method of another object.
   const { fetch, onResponse } = settings;
   return withTimeLimit(timeout, signal, async (limited) => {
     const rethrow = (error: unknown): never => {
@@ -138,7 +137,7 @@ async function sendOnce(
   }).finally(release);
 }
 
-/** Returns the error that the call throws if the platform threw `error` instead of returning a response. */
+/** Converts an exception from `fetch` to the error that the call throws. */
 function toThrown(error: unknown, signal: AbortSignal | undefined, limited: AbortSignal): unknown {
   if (signal?.aborted) return signal.reason;
   if (limited.aborted)
@@ -148,10 +147,10 @@ function toThrown(error: unknown, signal: AbortSignal | undefined, limited: Abor
   return new StorefrontFailure("network", message, { cause: error });
 }
 
-/** Matches the messages of browsers for network failures. Other platforms set a cause or a code. */
+/** Matches browsers' messages for network failures. Other platforms set a cause or a code. */
 const networkMessages = /fetch|network|load failed|connection|offline|terminated|error sending request/i;
 
-/** Whether the error is a mistake in the program, for example in your own `fetch`. Platforms also throw a TypeError for a network failure. */
+/** Whether the error is a bug in your program, such as in your own `fetch`. Platforms throw a TypeError for network failures too. */
 function isMistake(error: unknown): boolean {
   if (!(error instanceof TypeError)) return error instanceof ReferenceError || error instanceof RangeError;
   return error.cause === undefined && !("code" in error) && !networkMessages.test(error.message);
@@ -162,10 +161,10 @@ function toParsed(response: Response, text: string, url: string, base: string): 
   if (status === 304) return undefined;
   if (type === "opaqueredirect" || (status >= 300 && status < 400)) {
     const target = headers.get("Location") ?? "another URL";
-    throw new StorefrontFailure("redirect", `\`${base}\` redirects to ${target}; set \`url\` to the right address`);
+    throw new StorefrontFailure("redirect", `\`${base}\` redirects to ${target}; set \`url\` to the final address`);
   }
   if (!response.ok) throw toProblem(response, text, url, base);
   const body = tryParseJson(text);
   if (typeof body === "object" && body !== null) return { headers, body };
-  throw new StorefrontFailure("unreadable", `the response is not JSON: ${text.slice(0, 80)}`);
+  throw new StorefrontFailure("unreadable", `the response isn't JSON: ${text.slice(0, 80)}`);
 }

@@ -4,11 +4,16 @@ import type { MirrorOptions } from "./mirror.ts";
 import type { WriteOptions } from "./record-collection.ts";
 import type { Collections, FeedRecords } from "./record-types.ts";
 
-/** A client of one site: a collection for each resource, batch requests, and two ways to follow changes. */
+/** A client of one site, with a collection per resource, batch requests, and two ways to follow changes. */
 export interface StorefrontClient extends Collections {
   /**
-   * Sends at most 10,000 writes in one request: all are done, or none. With `atomic: false`, each is for itself, and a result can have a `Problem`.
-   * Throws a StorefrontProblem if an operation is rejected; its `errors` have the numbers of all rejected operations.
+   * Sends up to 10,000 writes in one request. By default it's all or nothing: if any operation is rejected, throws a StorefrontProblem whose `errors`
+   * give each one's number. With `atomic: false`, operations succeed or fail independently, and a rejected one has a `Problem` as its result.
+   * @example
+   * const { results, run } = await client.batch([
+   *   { Method: "POST", Resource: "brands", Record: { Name: "Acme" } },
+   *   { Method: "DELETE", Resource: "orderstatuses", ID: 4 },
+   * ]);
    */
   batch<const Operations extends readonly BatchOperation[]>(
     operations: Operations,
@@ -20,25 +25,26 @@ export interface StorefrontClient extends Collections {
   ): Promise<BatchOutcome<ResultsOf<Operations>>>;
 
   /**
-   * Undoes a run of this key: the `run` of `batch` or of another undo, or one of the `runs` of `upsert`. Records that somebody changed after the run stay as
-   * they are. With `dryRun`, returns what it would do.
+   * Undoes a run of this key: the `run` that `batch` or an earlier undo returned, or one of `upsert`'s `runs`. Records that someone changed after the
+   * run are skipped. With `dryRun`, returns what it would do.
    */
   undo(run: string, options?: WriteOptions): Promise<UndoOutcome>;
 
   /**
-   * Yields the changes of the site as they are made, in order, each once. It ends only if you leave the loop or abort `signal`, or with
-   * `wait: 0` after the last change. It retries after each temporary failure without end; `onRetry` of the client reports each retry.
-   * Throws StorefrontGone if the cursor can no longer be used, and a TypeError for invalid options.
+   * Yields each of the site's changes once, in order, as they happen. It retries temporary failures indefinitely (the client's `onRetry` hears of
+   * each), and ends only when you leave the loop or abort `signal`, or, with `wait: 0`, after the last change. Throws StorefrontGone if the cursor no
+   * longer works, and a TypeError for invalid options.
+   * @example for await (const change of client.changes({ since: cursor })) await process(change);
    */
   changes<Name extends FeedResource = FeedResource>(
     options?: ChangesOptions<Name>,
   ): AsyncGenerator<StorefrontChange<Name>, void, undefined>;
 
   /**
-   * Keeps your copy of a resource equal to the list. It reads the list, unless you pass a stored cursor, and then follows the changes. Each
-   * record is stored at least once. If the cursor can no longer be used, it reads the list again and removes deleted records from your copy.
-   * It ends like `changes`, and also if one of your functions throws an exception.
-   * @param resource the last segment of its path, such as `brands`
+   * Keeps your copy of a resource in sync. It reads the whole list, unless you pass a stored cursor, and then follows the changes. Each record is
+   * stored at least once. If the cursor no longer works, it reads the list again, and removes records from your copy that have been deleted. It ends
+   * like `changes`, or when one of your functions throws.
+   * @param resource the last segment of the resource's path, such as `brands`
    */
   mirror<Name extends FeedResource>(resource: Name, options: MirrorOptions<FeedRecords[Name]>): Promise<void>;
 }

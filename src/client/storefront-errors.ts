@@ -1,7 +1,7 @@
 import type { FieldErrorParameters, ProblemCode } from "./record-types.ts";
 
 /**
- * One field error of a rejected record. Compare `code` to know its parameters; show `detail` for codes that you don't know.
+ * One error in a rejected record. Check `code` to narrow its parameters; for codes you don't know, show `detail`.
  * @example if (error.code === "too-long") console.log(`${error.field}: at most ${error.max} characters`);
  */
 export type FieldError = FieldErrorPlace & (KnownFieldError | UnknownFieldError);
@@ -13,47 +13,47 @@ type KnownFieldError =
   | { /** The problem of an operation that failed as a whole. */ readonly code: ProblemCode };
 
 /**
- * An error of a newer server, with another code, or of an older one, without a code. Its code has no type here, because comparing `code` with a known
- * one couldn't narrow the type otherwise.
+ * An error from a server that's newer (with a code unknown here) or older (without one). `code` is typed undefined, because a `string` would keep
+ * comparisons with known codes from narrowing the type.
  */
 interface UnknownFieldError {
   readonly code: undefined;
 }
 
 interface FieldErrorPlace {
-  /** A dotted path such as `Address.Town`; empty for the whole record. */
+  /** A dotted path such as `Address.Town`. Empty if the error is about the whole record. */
   readonly field: string;
-  /** What's wrong and what to do, for people. The wording can change. */
+  /** What's wrong and how to fix it, for people to read. The wording may change. */
   readonly detail: string;
-  /** The number of the operation in a batch request, or of the record in `upsert`, from 1. */
+  /** The number of the operation in a batch request, or of the record in `upsert`, counted from 1. */
   readonly operation?: number;
-  /** The position of the error if the body could not be parsed. Line and column count from 1. */
+  /** Where parsing failed, if the body couldn't be parsed. Lines and columns count from 1. */
   readonly line?: number;
   readonly column?: number;
 }
 
 /**
- * Thrown if the server responds with a problem document (RFC 9457) or another error. The members `type`, `title`, `status`, `detail`, `instance` and
- * `errors` are those of the document.
+ * Thrown if the server responds with a problem document (RFC 9457) or any other error. `type`, `title`, `status`, `detail`, `instance` and `errors`
+ * are the document's members.
  */
 export class StorefrontProblem extends Error {
   override readonly name: string = "StorefrontProblem";
-  /** The URL of the page about this kind of problem. */
+  /** The URL of a page about this kind of problem. */
   readonly type: string;
-  /** The last segment of `type`. Undefined if the response came from an intermediary, such as a proxy. */
+  /** The last segment of `type`. Undefined if the response came from something in between, such as a proxy. */
   readonly code: ProblemCode | undefined;
-  /** The kind of problem in words. */
+  /** A short name for this kind of problem. */
   readonly title: string;
   readonly status: number;
-  /** The explanation in a sentence, the same as `message`. */
+  /** What went wrong, in a sentence. Same as `message`. */
   readonly detail: string;
-  /** The ID of the request in the server's log. */
+  /** The request's ID in the server's log. */
   readonly instance: string | undefined;
-  /** All field errors of a rejected record. Empty for other problems. */
+  /** Every error found in a rejected record. Empty for other problems. */
   readonly errors: readonly FieldError[];
-  /** `Retry-After` in milliseconds. */
+  /** The `Retry-After` header, in milliseconds from when the response arrived. */
   readonly retryAfter: number | undefined;
-  /** The runs that `upsert` stored before it failed. */
+  /** The runs `upsert` had stored before it failed. */
   readonly runs: readonly string[] = [];
 
   constructor(response: Response, body: Partial<Record<string, unknown>>, base: string) {
@@ -72,8 +72,8 @@ export class StorefrontProblem extends Error {
 }
 
 /**
- * Thrown if the cursor can no longer be used: changes after it were pruned, or the changes of the site were replaced, for example because a
- * backup was restored. Start again: request the cursor of `now`, read the lists, then follow the changes. `mirror` does this automatically.
+ * Thrown if a cursor no longer works: either later changes have been pruned, or the site's changes were replaced, for example by restoring a backup.
+ * To resync, get the current cursor (`now`), read the lists, then follow the changes from that cursor. `mirror` does this for you.
  */
 export class StorefrontGone extends StorefrontProblem {
   override readonly name = "StorefrontGone";
@@ -81,22 +81,25 @@ export class StorefrontGone extends StorefrontProblem {
 
 /** Why a call got no usable response. */
 export type FailureReason =
-  /** The connection failed, or ended too early. */
+  /** The connection failed, or closed too early. */
   | "network"
-  /** There was no complete response within `timeout`. */
+  /** No complete response arrived within `timeout`. */
   | "timeout"
-  /** The call would wait for the rate limit of the key for longer than `maxRateLimitWait`. Its `cause` is the last problem, if any. */
+  /**
+   * The call would have to wait for the key's rate limit for longer than `maxRateLimitWait`. If an attempt was rejected before, that problem is the
+   * `cause`.
+   */
   | "rate-limit"
-  /** The URL redirects. The client does not follow redirects: that could send the API key to another host, or turn a POST into a GET. */
+  /** The URL redirects. The client doesn't follow: that could send the API key to another host, or turn a POST into a GET. */
   | "redirect"
-  /** The response did not come from this interface. */
+  /** The response isn't one this interface would send. */
   | "unreadable";
 
-/** Thrown if a call gets no usable response. `cause` is the error of the platform, if any. */
+/** Thrown if a call gets no usable response. `cause` is the platform's error, if any. */
 export class StorefrontFailure extends Error {
   override readonly name = "StorefrontFailure";
   readonly reason: FailureReason;
-  /** The runs that `upsert` stored before it failed. */
+  /** The runs `upsert` had stored before it failed. */
   readonly runs: readonly string[] = [];
 
   constructor(reason: FailureReason, message: string, options?: ErrorOptions) {
@@ -106,19 +109,19 @@ export class StorefrontFailure extends Error {
 }
 
 /**
- * Creates the problem of an error response, also if its body is not a problem document.
- * @param url the URL of the request
- * @param base the URL of the site, ending in `/`
+ * Converts an error response to a problem, even if its body isn't a problem document.
+ * @param url the request's URL
+ * @param base the site's URL, ending in `/`
  */
 export function toProblem(response: Response, text: string, url: string, base: string): StorefrontProblem {
   const body = tryParseJson(text);
-  // Use the status instead of the code of the problem, because a proxy may have replaced the body.
+  // Go by the status, because a proxy may have replaced the body.
   const isGone = response.status === 410 && url.startsWith(`${base}restapi/changes.json`);
   const Problem = isGone ? StorefrontGone : StorefrontProblem;
   return new Problem(response, typeof body === "object" && body !== null ? body : {}, base);
 }
 
-/** Parses a JSON text. Returns undefined if the text is not JSON. */
+/** Returns undefined if the text isn't JSON. */
 export function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -127,7 +130,7 @@ export function tryParseJson(text: string): unknown {
   }
 }
 
-/** Converts a `Retry-After` field, a number of seconds or a date (RFC 9110 section 10.2.3), to milliseconds from now. */
+/** Converts a `Retry-After` header, in seconds or as a date (RFC 9110 section 10.2.3), to milliseconds from now. */
 export function toMilliseconds(header: string | null): number | undefined {
   if (header === null) return undefined;
   const wait = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();

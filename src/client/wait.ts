@@ -3,14 +3,14 @@ import { StorefrontFailure, type StorefrontProblem } from "./storefront-errors.t
 /** Statuses after which the same request may succeed. */
 const retriedStatuses = [409, 429, 502, 503, 504];
 
-/** The first wait and the maximum wait, in milliseconds, before the random factor of 0.5 to 1.5. */
+/** The first and the longest wait, in milliseconds, before a random factor of 0.5 to 1.5 is applied. */
 const [firstWait, maxWait] = [200, 10_000];
 
 /**
- * Returns the milliseconds to wait after a failed attempt. The wait doubles with each attempt, up to 15 seconds, and has a random factor, so that
- * many clients do not return at the same moment. `Retry-After` is added.
- * @param attempt the number of the attempt, from 1
- * @returns undefined if a retry cannot help, or if `Retry-After` is longer than `maxRetryAfter`
+ * Returns the milliseconds to wait after a failed attempt: any `Retry-After`, plus a wait that doubles with each attempt, up to 15 seconds. It's
+ * randomized, so that many clients don't come back at the same moment.
+ * @param attempt the attempt that failed, counted from 1
+ * @returns undefined if retrying can't help, or if `Retry-After` is longer than `maxRetryAfter`
  */
 export function waitAfter(
   error: StorefrontProblem | StorefrontFailure,
@@ -24,12 +24,12 @@ export function waitAfter(
   return retriedStatuses.includes(status) && retryAfter <= maxRetryAfter ? retryAfter + backOff(attempt) : undefined;
 }
 
-/** Returns the milliseconds to wait after a failed attempt, without `Retry-After`. @param attempt the number of the attempt, from 1 */
+/** Returns the milliseconds to wait after a failed attempt, without `Retry-After`. @param attempt counted from 1 */
 export function backOff(attempt: number): number {
   return Math.min(firstWait * 2 ** (attempt - 1), maxWait) * (0.5 + Math.random());
 }
 
-/** Waits for a time. Throws the reason of `signal` as soon as it is aborted. */
+/** Waits. Rejects with the signal's reason as soon as it's aborted. */
 export function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
@@ -46,8 +46,8 @@ export function pause(milliseconds: number, signal: AbortSignal | undefined): Pr
 }
 
 /**
- * Calls `work` with an AbortSignal that aborts after a time, or when `signal` aborts. It does not use `AbortSignal.any`, because in Node that leaves
- * an object in `signal` at each call, and `signal` can live as long as the program.
+ * Calls `work` with an AbortSignal that aborts when the time is up, or when `signal` aborts. `AbortSignal.any` would leak an object into `signal` on
+ * every call in Node, and `signal` can live as long as the program.
  */
 export async function withTimeLimit<Result>(
   milliseconds: number,
@@ -58,7 +58,7 @@ export async function withTimeLimit<Result>(
   const leave = () => controller.abort(signal?.reason);
   signal?.addEventListener("abort", leave);
   if (signal?.aborted) leave();
-  const timer = setTimeout(() => controller.abort(new DOMException("the time is over", "TimeoutError")), milliseconds);
+  const timer = setTimeout(() => controller.abort(new DOMException("the time is up", "TimeoutError")), milliseconds);
   try {
     return await work(controller.signal);
   } finally {

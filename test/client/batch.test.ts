@@ -124,18 +124,18 @@ describe("batch()", () => {
   test("with a mistake in the call sends nothing", async () => {
     const before = proxy.seen.length;
     const distant = createClient({ url: proxy.url, key: server.key });
-    await expect(distant.batch([], { dryrun: true } as object)).rejects.toThrow("`dryrun` is not one of");
+    await expect(distant.batch([], { dryrun: true } as object)).rejects.toThrow("unknown option `dryrun`");
     const many = Array.from({ length: 10_001 }, () => ({ Method: "DELETE", Resource: "brands", ID: 1 }) as const);
     await expect(distant.batch(many)).rejects.toThrow("at most 10000 operations");
     const equal = [...brandsUpTo(1200), { Name: "Again", AccountNumber: "A7" }];
     await expect(distant.brands.upsert(equal, byAccount)).rejects.toThrow(
-      'the records 7 and 1201 have the same `AccountNumber`: "A7"',
+      'records 7 and 1201 have the same `AccountNumber`: "A7"',
     );
     await expect(distant.brands.upsert(brandsUpTo(1), {} as typeof byAccount)).rejects.toThrow("`match` must be");
     await expect(distant.brands.upsert(brandsUpTo(1), undefined as never)).rejects.toThrow("`match` must be");
     await expect(distant.brands.upsert({ Name: "A" } as never, byAccount)).rejects.toThrow("must be an array");
     await expect(distant.brands.upsert(brandsUpTo(1), { ...byAccount, dryrun: 1 } as object as never)).rejects.toThrow(
-      "`dryrun` is not one of",
+      "unknown option `dryrun`",
     );
     expect(proxy.seen).toHaveLength(before);
   });
@@ -291,6 +291,6 @@ describe("undo", () => {
     expect(await names()).toEqual(["Brand 1", "Brand 2", "Brand 4", "Changed by somebody"]);
     expect((await client.brands.get(kept.ID)).Name).toBe("Brand 1");
     expect((await problemOf(client.undo("no run"))).code).toBe("not-found");
-    await expect(client.undo(run, { dryrun: true } as object)).rejects.toThrow("`dryrun` is not one of");
+    await expect(client.undo(run, { dryrun: true } as object)).rejects.toThrow("unknown option `dryrun`");
   });
 });

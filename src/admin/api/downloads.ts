@@ -1,15 +1,14 @@
-// Responses that are files to download.
+// Responses that the browser saves as files.
 
 import { ProblemError } from "../../model/errors.ts";
 import type { ActionContext, FileContent } from "../action-routes.ts";
 import { LongWork } from "../long-work.ts";
 
-/** Maximum bytes of a file in a response. */
 export const maxDownloadBytes = 64 * 1024 * 1024;
 
 export const mediaTypes = { csv: "text/csv", json: "application/json", xml: "application/xml" };
 
-/** Returns the error for a file that is too large for a response. @param what the file, as the subject of a sentence */
+/** @param what the file, as the subject of a sentence */
 export function tooLargeError(what: string): ProblemError {
   return new ProblemError(
     "too-large",
@@ -17,14 +16,14 @@ export function tooLargeError(what: string): ProblemError {
   );
 }
 
-/** Limits the files that are made at once to two. The others wait. */
+/** At most two files are built at once. Others wait. */
 const files = new LongWork(2);
 
-/** Minimum length of a part of a file, in UTF-16 units, apart from the last part. */
+/** Minimum length of each part but the last, in UTF-16 units. */
 const minPartLength = 1 << 16;
 
 /**
- * Returns the texts of a file in parts. Ends early if the client has gone.
+ * Collects a file from its texts. Stops early if the client disconnects.
  * @param what the file, as the subject of a sentence
  * @throws ProblemError `too-large`
  */
@@ -48,7 +47,7 @@ export function collectFile(texts: AsyncIterable<string>, call: ActionContext, w
   });
 }
 
-/** Returns a response that the browser saves as a file. In its name, unusual characters become `_`. */
+/** Returns a response that the browser saves as a file. Unusual characters in its name become `_`. */
 export function toFile(body: FileContent["body"], type: string, name: string): FileContent {
   const safe = name.replace(/[^A-Za-z0-9._-]/g, "_");
   return {

@@ -1,4 +1,4 @@
-// The history of a site: lists its changes, undoes them, and restores single records.
+// A site's history: list and export its changes, undo them, or restore a single record.
 
 import { parseNumber, parseSingle } from "../../http/common/parameters.ts";
 import { createYielder } from "../../lib/yielding.ts";
@@ -44,8 +44,8 @@ export function historyActions(imports: OpenImports): readonly Action[] {
 }
 
 /**
- * Lists the changes before a revision, the latest first. The query is
- * `?from=&to=&resource=brands&id=&kind=update&actor=&run=&before=&limit=&single=1`. With `single`, the changes of a run are not grouped.
+ * Lists the changes before a revision, newest first. The query is `?from=&to=&resource=brands&id=&kind=update&actor=&run=&before=&limit=&single=1`.
+ * With `single`, a run's changes are listed one by one.
  */
 async function listEntries(call: ActionContext): Promise<HistoryResponse> {
   const { query, engine } = call;
@@ -66,15 +66,15 @@ async function listEntries(call: ActionContext): Promise<HistoryResponse> {
   return { ...page, next: page.next ?? null, entries };
 }
 
-/** Minimum length of a part of the CSV, in UTF-16 units, apart from the last part. The last change of a part can make it longer. */
+/** Minimum length of each CSV part but the last, in UTF-16 units. Parts end with a whole change, so they can be a little longer. */
 const minPartLength = 2 * 1024 * 1024;
 
-/** Limits the parts that are made at once to two. The others wait. */
+/** At most two parts are built at once. Others wait. */
 const parts = new LongWork(2);
 
 /**
- * Returns a part of the changes that `listEntries` lists, the earliest first, as CSV. The browser joins the parts, so that no file is in the memory of
- * the server as a whole. The query has `after=`, the `next` of the part before; without it, the part begins with the header.
+ * Exports part of what `listEntries` lists as CSV, oldest first. The browser joins the parts, so the server never has the whole file in memory.
+ * `after=` is the previous part's `next`; without it, the part starts with the header.
  */
 async function exportPart(call: ActionContext): Promise<HistoryPartResponse> {
   const { query, engine, request } = call;
@@ -113,7 +113,7 @@ function filterIn(query: URLSearchParams): EntryFilter {
 }
 
 /**
- * Returns the revisions of the changes from the time `from` until before the time `to`: after `since`, up to and including `until`.
+ * Returns the revisions (after `since`, up to and including `until`) of the changes between the times `from` (inclusive) and `to` (exclusive).
  * @throws ProblemError `bad-request`
  */
 async function rangeIn({ query, engine }: ActionContext, site: number): Promise<{ since?: number; until?: number }> {
@@ -124,10 +124,10 @@ async function rangeIn({ query, engine }: ActionContext, site: number): Promise<
   };
 }
 
-/** The range of a revision in a body. 0 is the state before the first change. */
+/** Allowed values of a revision. 0 is the state before the first change. */
 const revisions = { min: 0 };
 
-/** Limits the undos that run at once to two, because each has up to 50,000 records in memory. */
+/** At most two undos run at once, because each holds up to 50,000 records in memory. */
 const undos = new LongWork(2);
 
 async function undoChanges(call: ActionContext, imports: OpenImports): Promise<UndoResponse> {
@@ -136,7 +136,7 @@ async function undoChanges(call: ActionContext, imports: OpenImports): Promise<U
   const since = parseWholeNumber(input, "since", revisions);
   const until = parseOptionalWholeNumber(input, "until", revisions);
   const run = parseOptionalText(input, "run");
-  // Reject a `dryRun` that is not a boolean. Otherwise a client's dry run could become a change.
+  // Insist on booleans, so that a malformed `dryRun` never turns a dry run into a change.
   const [dryRun, force] = [parseBoolean(input, "dryRun"), parseBoolean(input, "force")];
   const options = { dryRun, force, at: call.now() };
   const engine = withReauthorization(call, "undo", site, { outlivesSession: false });
@@ -151,7 +151,7 @@ async function undoChanges(call: ActionContext, imports: OpenImports): Promise<U
   };
 }
 
-/** Restores the state of a record at a revision, by default the state before its last change. */
+/** Sets a record back to its state at a revision, by default the one before its last change. */
 async function restore(call: ActionContext): Promise<WriteResponse> {
   const [site, resource, id] = [await call.site(), resourceOf(call), idOf(call)];
   const revision = parseOptionalWholeNumber(await call.input<RestoreBody>(), "revision", revisions);

@@ -1,5 +1,4 @@
-// Imports of files into a site. The page uploads a file in parts, requests a preview, then a dry run (`check`), and then runs the
-// import.
+// Imports of files into a site. The page uploads a file in parts, requests a preview and a dry run (`check`), and then runs the import.
 
 import { isDelimiter } from "../../formats/csv.ts";
 import { parseMapping } from "../../formats/csv-mapping.ts";
@@ -40,7 +39,7 @@ const list = "/operator/sites/{site}/imports";
 const one = `${list}/{id}`;
 
 export function importActions(imports: OpenImports): readonly Action[] {
-  /** Returns an action that finds the import of the path, which must belong to the operator, and passes it to `act`. */
+  /** Passes the import in the path to `act`, if it belongs to the operator. */
   const withImport =
     (act: (call: ActionContext, found: OpenImport) => object | Promise<object>) => async (call: ActionContext) =>
       act(call, imports.get(await ownerOf(call), call.parameters.id ?? ""));
@@ -68,7 +67,7 @@ async function ownerOf({ session, site }: ActionContext): Promise<ImportOwner> {
   return { operator: session.operator.ID, site: (await site()).ID, systemEpoch: session.systemEpoch };
 }
 
-/** Maximum length of a file's name, in characters. A longer name is cut. */
+/** Longer file names are cut to this many characters. */
 const maxNameLength = 200;
 
 async function open(call: ActionContext, imports: OpenImports): Promise<ImportInfo> {
@@ -79,7 +78,7 @@ async function open(call: ActionContext, imports: OpenImports): Promise<ImportIn
   return toImportInfo(imports.openImport(owner, resource, name));
 }
 
-/** Adds a part of the file. The body has its bytes. Parts are numbered from 0, and must arrive in this order. */
+/** Appends a part of the file. Parts are numbered from 0, and must arrive in order. */
 async function addPart(
   { request, parameters }: ActionContext,
   found: OpenImport,
@@ -130,7 +129,7 @@ function stop(_: ActionContext, found: OpenImport): ImportInfo {
   return toImportInfo(found);
 }
 
-/** Returns a page of the report: rows of one kind. The query is `?kind=updated&offset=0&limit=50`. */
+/** Returns a page of the report with rows of one kind. The query is `?kind=updated&offset=0&limit=50`. */
 async function listRows({ query }: ActionContext, { job }: OpenImport): Promise<ImportRowsResponse> {
   const kind = query.get("kind") as EntryKind;
   if (!entryKinds.includes(kind))

@@ -37,7 +37,7 @@ export const keyActions: readonly Action[] = [
   ["POST", `${one}/rotate`, "settings", rotate],
 ];
 
-/** Maximum overlap of a rotation, in hours: a year. */
+/** Maximum hours that a rotated key may keep working: a year. */
 const maxOverlapHours = 24 * 365;
 
 async function listAll(call: ActionContext): Promise<KeysResponse> {
@@ -70,7 +70,7 @@ async function rotate(call: ActionContext): Promise<NewKeyResponse> {
 }
 
 async function keyOf(call: ActionContext): Promise<ListedKey> {
-  return byId(call, await listKeys(call.engine, await call.site()), "the site has no such key any more");
+  return byId(call, await listKeys(call.engine, await call.site()), "this key no longer exists");
 }
 
 type Settings = Pick<KeySettings, "label" | "scope"> & {
@@ -78,7 +78,7 @@ type Settings = Pick<KeySettings, "label" | "scope"> & {
   readonly expiresAt: number | null | undefined;
 };
 
-/** Parses the settings of a key. Undefined means absent; null means no own rate, or no expiry. @throws ProblemError `bad-request` */
+/** Parses a key's settings. Undefined means absent; null means the default rate, or no expiry. @throws ProblemError `bad-request` */
 function parseSettings(input: ReceivedBody<KeyBody>): Settings {
   return {
     label: parseOptionalText(input, "label"),

@@ -1,4 +1,4 @@
-// Manages the operators: the people who may use the console. Only operators of all sites may use these actions.
+// Manages operators, who can sign in to the console. Only operators of all sites can use these actions.
 
 import { ProblemError } from "../../model/errors.ts";
 import { roles } from "../../model/operator-role.ts";
@@ -61,13 +61,13 @@ async function change(call: ActionContext): Promise<OperatorResponse> {
   return { operator: toOperatorInfo(changed), run: call.run };
 }
 
-/** Returns the names of sites; an empty list for null, which means all sites. @throws ProblemError `bad-request` */
+/** Returns names of sites, or an empty list for null, which means all sites. @throws ProblemError `bad-request` */
 function sitesIn(input: ReceivedBody<Pick<OperatorInfo, "sites">>): readonly string[] {
   if (input.sites === null) return [];
   const sites = parseTexts(input, "sites");
-  // Reject an empty list. Otherwise it would mean all sites.
+  // Reject an empty list from the client, because inside it would mean all sites.
   if (sites && sites.length > 0) return sites;
-  throw new ProblemError("bad-request", "`sites` must have a name of a site, or be null for all sites");
+  throw new ProblemError("bad-request", "`sites` must list at least one site, or be null for all sites");
 }
 
 function roleIn(input: ReceivedBody<{ readonly role?: RoleInfo }>): RoleInfo | undefined {
@@ -82,7 +82,7 @@ async function remove(call: ActionContext, imports: OpenImports): Promise<Operat
   return { operator: toOperatorInfo(removed), run: call.run };
 }
 
-/** Creates a sign-in link and returns its secret, which is stored nowhere else. */
+/** Creates a sign-in link and returns its secret, which isn't stored anywhere. */
 async function link(call: ActionContext): Promise<LinkResponse> {
   const { Name } = await operatorIn(call);
   return { secret: await createSignInLink(call.engine, Name, call.now()) };
@@ -96,5 +96,5 @@ async function signOut(call: ActionContext, imports: OpenImports) {
 }
 
 async function operatorIn(call: ActionContext): Promise<ListedOperator> {
-  return byId(call, await listOperators(call.engine), "there is no such operator: it may have been removed");
+  return byId(call, await listOperators(call.engine), "this operator no longer exists");
 }

@@ -1,4 +1,4 @@
-// The overview of a site, which operators see first: whether all is well. And the traffic of the server.
+// A site's overview, the first page operators see, and the server's traffic.
 
 import { parseSingle } from "../../http/common/parameters.ts";
 import { ProblemError } from "../../model/errors.ts";
@@ -18,7 +18,7 @@ export function overviewActions(traffic: TrafficHistory): readonly Action[] {
   ];
 }
 
-/** Shows the traffic of the last hour in points of 20 seconds, or with `?span=day` that of the last day in points of 5 minutes. */
+/** Returns the last hour's traffic, one point per 20 seconds, or with `?span=day` the last day's, one point per 5 minutes. */
 function showTraffic({ points, dayPoints }: TrafficHistory, { query }: ActionContext): TrafficResponse {
   const span = parseSingle(query, "span") ?? "hour";
   if (span !== "hour" && span !== "day") throw new ProblemError("bad-request", "`span` must be hour or day");
@@ -27,8 +27,8 @@ function showTraffic({ points, dayPoints }: TrafficHistory, { query }: ActionCon
 }
 
 /**
- * Returns the overview of a site: its records, the keys that expire soon, the webhooks, and the time of the last backup. An operator whose role does
- * not show keys and webhooks gets none of them, but the number of valid keys.
+ * Returns a site's overview: its records, keys that expire soon, webhooks, and the time of the last backup. For roles that can't see keys and
+ * webhooks, it only counts the active keys.
  */
 async function overview(call: ActionContext): Promise<OverviewResponse> {
   const { engine, now, session } = call;

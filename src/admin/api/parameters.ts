@@ -1,4 +1,4 @@
-// The parameters that several actions have: a resource, an ID, a time, and the text of a search.
+// Parameters that several actions have: a resource, an ID, a time, or a search.
 
 import { parseSingle } from "../../http/common/parameters.ts";
 import { parseTime } from "../../lib/text.ts";
@@ -24,7 +24,7 @@ export function idOf({ parameters }: ActionContext): number {
   throw new ProblemError("not-found", `invalid ID \`${parameters.id?.slice(0, 40)}\`: an ID is a whole number from 1`);
 }
 
-/** Returns the one of `found` that the path names by its ID. @throws ProblemError `not-found` with `detail` */
+/** Returns the element of `found` whose ID is in the path. @throws ProblemError `not-found` with `detail` */
 export function byId<T extends { readonly ID: number }>(call: ActionContext, found: readonly T[], detail: string): T {
   const id = idOf(call);
   const one = found.find(({ ID }) => ID === id);
@@ -32,7 +32,7 @@ export function byId<T extends { readonly ID: number }>(call: ActionContext, fou
   throw new ProblemError("not-found", detail);
 }
 
-/** Returns the time in a parameter of a query, in milliseconds since 1970; undefined if it is absent. @throws ProblemError `bad-request` */
+/** Returns a query parameter's time in milliseconds since 1970, or undefined if it's absent. @throws ProblemError `bad-request` */
 export function timeIn(query: URLSearchParams, name: string): number | undefined {
   const text = parseSingle(query, name);
   if (text === undefined) return undefined;
@@ -41,7 +41,7 @@ export function timeIn(query: URLSearchParams, name: string): number | undefined
   throw new ProblemError("bad-request", `\`${name}\` must be a time such as 2026-01-31T12:00:00Z`);
 }
 
-/** Maximum length of a search in a list, and of a text to find in all sites, in characters. */
+/** Maximum length of a search, in characters. */
 export const maxSearchLength = 255;
 
 export function checkedSearch(search: string): string {

@@ -1,4 +1,4 @@
-// The shapes of the console's API for records, their history and imports. types.ts says what the files of shapes have in common.
+// The shapes of the console's API for records, history and imports. See types.ts for the conventions.
 
 import type { FaultInfo } from "./types.ts";
 
@@ -6,17 +6,17 @@ import type { FaultInfo } from "./types.ts";
 
 export type RecordValues = { readonly [name: string]: string | number | RecordValues };
 
-/** First and last revision of the changes of a request. */
+/** The first and last revision of a request's changes. */
 type RevisionsInfo = { readonly first: number; readonly last: number };
 export type RecordResponse = { readonly record: { readonly ID: number }; readonly version: string };
 
-/** A page of a list. The query is `?search=&sort=Name&order=desc&limit=25&offset=0&known=`, and `limit` is at most 5,000. */
+/** A page of a list. The query is `?search=&sort=Name&order=desc&limit=25&offset=0&known=`, with a `limit` of up to 5,000. */
 export interface RecordsResponse {
   readonly total: number;
-  /** The version of the whole list. If the query has it as `known`, and it is still this one, `records` is empty, and `isKnown` is true. */
+  /** The version of the whole list. If it's still the one that the query sent as `known`, `records` is empty and `isKnown` is true. */
   readonly version: string;
   readonly isKnown?: boolean | undefined;
-  /** The nearest names, at most five, the nearest first: only if the search finds nothing. A name that stands for itself finds its record. */
+  /** Up to five names similar to the search, closest first, if the search found nothing. */
   readonly suggestions?: readonly string[] | undefined;
   readonly records: readonly RecordResponse[];
 }
@@ -29,31 +29,30 @@ export interface WriteResponse {
 
 export interface WrittenRecordResponse extends RecordResponse, WriteResponse {}
 
-/** The last change of a record: who made it, and when. */
+/** Who changed a record last, and when. */
 export interface LastChangeInfo {
-  /** As in the history: `console:anna`, or the prefix of a key. */
+  /** As in the history: `console:anna`, or a key's prefix. */
   readonly actor: string;
-  /** The name of the operator, or the label of the key; absent if nobody has such a name (any more). */
+  /** The operator's name or the key's label. Absent if the operator or key no longer exists, or the key has no label. */
   readonly name?: string | undefined;
   readonly at: string;
 }
 
-/** A record that someone else has changed since the operator saw it. */
+/** A record that someone else changed after the operator loaded it. */
 export interface ConflictInfo {
   readonly id: number;
-  /** The stored record; null if it was deleted. */
+  /** The stored record, or null if it was deleted. */
   readonly record: RecordResponse["record"] | null;
   readonly version: string | null;
-  /** Null if the journal does not have this change any more. */
+  /** Null if the journal no longer has this change. */
   readonly changed: LastChangeInfo | null;
 }
 
-/** Why the values of a record are refused. */
+/** Why a record's values were rejected. */
 export type RecordFaultInfo = FieldErrorInfo & { readonly id: number };
 
 /**
- * The additional members of the problem of changes of which nothing was stored: `faults` has the first 500 faults, and `conflicts` the first 100
- * conflicts. The numbers count all records with one.
+ * What a problem adds if a request's changes weren't stored: the first 500 `faults` and the first 100 `conflicts`, and how many records have either.
  */
 export interface WriteProblem {
   readonly faults?: readonly RecordFaultInfo[] | undefined;
@@ -63,8 +62,8 @@ export interface WriteProblem {
 }
 
 /**
- * The body of `POST .../records/{resource}/changes`: changes of 1 to 5,000 records, each of another one, stored together or not at all. `version` is the
- * version that the operator has seen; without it, the change overwrites any version. `values` has only the fields to change.
+ * The body of `POST .../records/{resource}/changes`: changes to 1 to 5,000 different records, stored together or not at all. `version` is the version
+ * the operator saw; without it, the change overwrites any version. `values` has only the fields to change.
  */
 export type ChangesBody = { readonly changes: readonly StagedChange[] };
 export interface StagedChange {
@@ -73,16 +72,16 @@ export interface StagedChange {
   readonly values: RecordValues;
 }
 
-/** The numbers of records that were changed, and that had these values already. */
+/** How many records were changed, and how many already had these values. */
 export interface ChangesResponse extends WriteResponse {
   readonly changed: number;
   readonly unchanged: number;
 }
 
 /**
- * The body of `POST .../records/{resource}/set-field`: gives one text field the same value in the records `ids`, or in all that `search` finds (an empty
- * text finds all): at most 50,000. `field` is a path such as `Address.Country`. With the `digest` of a dry run, nothing is stored unless the same
- * records still have the same texts.
+ * The body of `POST .../records/{resource}/set-field`, which sets one text field, such as `Address.Country`, to the same value in up to 50,000
+ * records: those in `ids`, or all that match `search` (an empty string matches all). If it includes the `digest` of a dry run, nothing is stored
+ * unless the same records still have the same values.
  */
 export interface SetFieldBody {
   readonly field: string;
@@ -93,15 +92,15 @@ export interface SetFieldBody {
   readonly digest?: string | undefined;
 }
 
-/** Of a dry run, what would be done: `revisions` is absent. */
+/** In a dry run, describes what would change, without `revisions`. */
 export interface SetFieldResponse extends ChangesResponse {
-  /** The number of records of `ids` that do not exist any more. They are left out. */
+  /** Number of `ids` that were skipped because the records no longer exist. */
   readonly missing: number;
-  /** The names of the first five records that change. */
+  /** The names of the first five records to change. */
   readonly names: readonly string[];
-  /** Why the value is refused; only of a dry run. Otherwise it is the problem `invalid-record`. */
+  /** Why a dry run's value is invalid. Outside a dry run, it's an `invalid-record` problem instead. */
   readonly faults: readonly FieldErrorInfo[];
-  /** Names the records that change, and the texts they lose. */
+  /** Identifies the records to change and the values they'd lose. */
   readonly digest: string;
 }
 
@@ -114,29 +113,29 @@ export interface FoundRecordInfo {
   readonly resource: string;
   readonly id: number;
   readonly name: string;
-  /** The field that equals the text; `ID` for the ID. */
+  /** The field that matched; `ID` if the ID did. */
   readonly field: string;
 }
 
 export interface FindResponse {
   readonly found: readonly FoundRecordInfo[];
-  /** ID of the site after which to continue; null at the end. */
+  /** The ID of the site to continue after, or null at the end. */
   readonly next: number | null;
 }
 
-/** An entry of the history: a single change, or all changes of a run. */
+/** An entry in the history: a single change, or all changes of a run. */
 export interface HistoryEntryInfo {
   readonly run: string | null;
   readonly actor: string;
-  /** The label of the key that made the change; null for another actor. */
+  /** The label of the key that made the change; null for other actors. */
   readonly actorLabel: string | null;
   readonly at: string;
   readonly first: number;
   readonly last: number;
   readonly counts: Partial<Record<"create" | "update" | "delete", number>>;
-  /** The number of further changes of the run, from `first` to `last`, that the filter does not select. */
+  /** How many of the run's changes between `first` and `last` the filter hides. */
   readonly others: number;
-  /** Paths of the resources of the changed records. */
+  /** The changed records' resources, by path. */
   readonly resources: readonly string[];
   readonly change: {
     readonly operation: "create" | "update" | "delete";
@@ -149,21 +148,21 @@ export interface HistoryEntryInfo {
 
 export interface HistoryResponse {
   readonly entries: readonly HistoryEntryInfo[];
-  /** The next page ends before this revision; null if the journal has no earlier entries. */
+  /** Fetch the next page with this revision as `before`. Null if the journal has no earlier entries. */
   readonly next: number | null;
-  /** The first revision in the journal. */
+  /** The oldest revision still in the journal. */
   readonly begins: number;
 }
 
-/** A part of the history as CSV. */
+/** Part of the history as CSV. */
 export interface HistoryPartResponse {
   readonly text: string;
   readonly changes: number;
-  /** The last revision of the part, with which the next part is asked for; null after the last part. */
+  /** Fetch the next part with this revision as `after`. Null after the last part. */
   readonly next: number | null;
 }
 
-/** Undoes the changes after `since`, through `until`, of the run `run`. */
+/** Undoes the changes of `run` after `since`, up to and including `until`. */
 export interface UndoBody {
   readonly since: number;
   readonly until?: number;
@@ -172,12 +171,12 @@ export interface UndoBody {
   readonly force?: boolean;
 }
 
-/** A record that an undo skips, and the later change that would be lost. */
+/** A record the undo skips, and the later change it would lose. */
 interface SkippedRecordInfo extends Pick<FoundRecordInfo, "resource" | "id"> {
   readonly changed?: { readonly revision: number; readonly actor: string } | undefined;
 }
 
-/** The result of an undo or its dry run: numbers of records, and the first of the records that it skips (`skipped`). */
+/** How many records an undo (or its dry run) deleted, restored or skipped, and the first few it skipped. */
 export interface UndoResponse extends WriteResponse {
   readonly deleted: number;
   readonly restored: number;
@@ -186,7 +185,7 @@ export interface UndoResponse extends WriteResponse {
   readonly skipped: readonly SkippedRecordInfo[];
 }
 
-/** By default, the revision before the last change of the record. */
+/** Defaults to the revision before the record's last change. */
 export type RestoreBody = { readonly revision?: number };
 
 // Imports
@@ -198,33 +197,36 @@ export interface ImportInfo {
   readonly id: string;
   readonly name: string;
   readonly resource: string;
-  /** Number of parts of the file that have arrived. */
+  /** Number of parts received. */
   readonly parts: number;
   readonly state: "new" | "checking" | "checked" | "running" | "done" | "failed";
   readonly size: number;
-  /** Number of bytes of the file that were read so far. */
+  /** Number of the file's bytes read so far. */
   readonly read: number;
   readonly rows: number;
   readonly counts: Readonly<Record<ImportKind, number>> | null;
   readonly skipped: number;
-  /** The records that the file lacks; null if nobody has asked for them. */
+  /** Records that aren't in the file. Null if the check didn't look for them. */
   readonly missing: MissingInfo | null;
   readonly isInterrupted: boolean;
   readonly error: { readonly detail: string; readonly faults: readonly FieldErrorInfo[] } | null;
   readonly revisions: RevisionsInfo | null;
   readonly run: string | null;
-  /** The result of an undo: the number of restored records, and of records that it skipped because they were changed again later. */
+  /** What undoing the import did: how many records it restored, and how many it skipped because they had been changed since. */
   readonly undone: { readonly restored: number; readonly skipped: number } | null;
   readonly hasRejects: boolean;
 }
 
-/** Numbers of records that a file lacks: to remove, of how many, removed, and kept because others have created or changed them since the check. */
+/**
+ * Records that aren't in the file: how many to remove, out of how many in total, how many were removed, and how many were kept because someone
+ * created or changed them after the check.
+ */
 export interface MissingInfo {
   readonly count: number;
   readonly total: number;
   readonly removed: number;
   readonly changed: number;
-  /** Why none can be removed. */
+  /** Why none of them can be removed. */
   readonly obstacle?: string | undefined;
 }
 
@@ -232,12 +234,12 @@ export interface FieldErrorInfo extends FaultInfo {
   readonly field: string;
 }
 
-/** The kinds of entries in the report of a dry run or import: those of rows, and a record that the file lacks. */
+/** What a report entry is about: a row, by its outcome, or a record that isn't in the file (`missing`). */
 type ImportEntryKind = ImportKind | "missing";
 
-/** An entry in the report of a dry run or import. */
+/** An entry in the report of a check or an import. */
 export interface ImportRowInfo {
-  /** 0 for a record that the file lacks. */
+  /** 0 for a record that isn't in the file. */
   readonly row: number;
   readonly kind: ImportEntryKind;
   readonly id: number | null;
@@ -249,42 +251,42 @@ export interface ImportRowInfo {
 export type ImportsResponse = { readonly imports: readonly ImportInfo[] };
 export type ImportRowsResponse = { readonly rows: readonly ImportRowInfo[]; readonly total: number };
 
-/** The path of a resource, and the name of the file. */
+/** The resource's path, and the name of the file. */
 export type NewImportBody = { readonly resource: string; readonly name: string };
 
-/** The encoding and the delimiter of a CSV file, instead of the detected ones. */
+/** Overrides the detected encoding and delimiter of a CSV file. */
 export type DialectBody = { readonly encoding?: string | undefined; readonly delimiter?: string | undefined };
 export type ColumnInfo = {
   readonly name: string;
-  /** The field that the column probably has. */
+  /** The suggested field for this column. */
   readonly field?: string | undefined;
-  /** Whether the name of the column is not the name of the field. */
+  /** Whether the suggestion is a guess, because the column's name isn't a field's. */
   readonly isGuessed: boolean;
   readonly samples: readonly string[];
 };
 
-/** The preview of a file: its detected format, and the columns of a CSV file. */
+/** A preview of the file: its detected format, and a CSV file's columns. */
 export interface FilePreviewResponse extends DialectBody {
   readonly format: ImportFormat;
   readonly columns?: readonly ColumnInfo[];
 }
 
-/** A mapping in the form of a file for `import --map`. */
+/** A column mapping, in the same format as the file for `import --map`. */
 export type ImportMapping = { readonly fields: Readonly<Record<string, unknown>>; readonly skip?: unknown };
 
-/** The options of a dry run, which the import then uses too. */
+/** Options of the check, which the import then uses too. */
 export interface CheckBody extends DialectBody {
   readonly format: ImportFormat;
   readonly mapping?: ImportMapping | undefined;
   readonly match?: string | undefined;
-  /** Whether to find the records that the file lacks. */
+  /** Whether to look for records that aren't in the file. */
   readonly findMissing?: boolean | undefined;
 }
 
-/** The rows that the operator excludes from an import: by number (`without`), and by kind. */
+/** The rows to leave out of the import, by number (`without`) or by kind. */
 export interface RunBody {
   readonly without?: readonly number[];
   readonly withoutKinds?: readonly ImportKind[];
-  /** The number of records to remove, as the check has found it. By default, none is removed. */
+  /** How many records to remove, as the check counted them. By default, none. */
   readonly removals?: number | undefined;
 }

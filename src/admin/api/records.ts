@@ -1,4 +1,4 @@
-// Lists, reads, creates, deletes, exports and finds records, and declares their resources for the console. several-records.ts changes them.
+// Lists, reads, creates, deletes, exports and finds records, and describes their resources to the console. several-records.ts changes them.
 
 import { encodings } from "../../formats/text-encoding.ts";
 import { parseNumber } from "../../http/common/parameters.ts";
@@ -38,12 +38,12 @@ export const recordActions: readonly Action[] = [
   ["GET", "/operator/resources", "read", async () => declared],
 ];
 
-/** Maximum number of records in a page. */
+/** Maximum records per page. */
 const maxListed = 5000;
-/** Maximum number of records that one request deletes. */
+/** Maximum records deleted by one request. */
 const maxDeleted = 1000;
 
-/** Lists a page of records. The query is `?search=&sort=Name&order=desc&limit=25&offset=0&known=`. */
+/** Returns a page of a list. The query is `?search=&sort=Name&order=desc&limit=25&offset=0&known=`. */
 async function listPage(call: ActionContext): Promise<RecordsResponse> {
   const { siteViews, query, request } = call;
   const [site, resource] = [await call.site(), resourceOf(call)];
@@ -86,15 +86,15 @@ async function remove(call: ActionContext): Promise<DeletionResponse> {
   return { deleted: ids.length, revisions, run: call.run };
 }
 
-/** Milliseconds after which a search reads no further site. Its response then says where to continue. */
+/** After this many milliseconds, a search stops at the next site, and the response says where to continue. */
 const maxSearchMs = 3000;
 
-/** Limits the searches that run at once to two, because each reads every record and blocks other requests for some milliseconds at a time. */
+/** At most two searches run at once, because each reads every record and blocks other requests for milliseconds at a time. */
 const searches = new LongWork(2);
 
 /**
- * Finds records in all sites of the operator, but not in sandboxes, which would show most records twice. The query is `?text=Acme&after=12`: `text` is the whole value of a field or an ID, and `after` is
- * the ID of the site after which to continue.
+ * Finds records in all of the operator's sites. Sandboxes are skipped, because they'd show most records twice. The query is `?text=Acme&after=12`:
+ * `text` is a whole field value or an ID, and `after` is the ID of the site to continue after.
  */
 async function find(call: ActionContext): Promise<FindResponse> {
   const { engine, query, request } = call;
@@ -110,7 +110,7 @@ async function find(call: ActionContext): Promise<FindResponse> {
   return { found, next: next ?? null };
 }
 
-/** Returns the file that `storefront export` writes. The query is `?format=csv`. */
+/** Returns the same file as `storefront export`. The query is `?format=csv`. */
 async function download(call: ActionContext): Promise<FileContent> {
   const { query, engine } = call;
   const [site, resource] = [await call.site(), resourceOf(call)];
@@ -124,7 +124,7 @@ async function download(call: ActionContext): Promise<FileContent> {
   return toFile(parts, `${mediaTypes[format]}; charset=utf-8`, `${site.Name}-${resource.path}.${format}`);
 }
 
-/** The declarations from which the console builds its lists and forms. */
+/** The declarations that the console builds its lists and forms from. */
 const declared: ResourcesResponse = {
   maxSearchLength,
   encodings,

@@ -1,4 +1,4 @@
-// The requests of programs: the last ones of a site, and how many each key sent in the last day.
+// API requests to a site: the latest ones, and each key's count for the last day.
 
 import {
   type ActivityAnswer,
@@ -21,7 +21,7 @@ export const requestActions: readonly Action[] = [
   ["GET", "/operator/sites/{site}/requests", "read", showRequests],
 ];
 
-/** Maximum number of keys in a response. */
+/** Maximum keys per response. */
 const maxKeys = 100;
 
 async function showKeyTraffic(call: ActionContext): Promise<KeyTrafficResponse> {
@@ -54,7 +54,7 @@ async function showRequests(call: ActionContext): Promise<RequestsResponse> {
   const answers = await call.askActivity({ kind: "requests", site: site.ID, ...filter });
   const known = knownAnswers(answers, "requests");
   const { requests } = joinRequests(known);
-  // Most reads of a page that is open find nothing new, and need no labels.
+  // An open page polls, mostly finding nothing new and so no keys to label.
   const labels = requests.some(({ key }) => key) ? await listKeyLabels(call.engine, site.ID) : noLabels;
   return {
     requests: requests.map((request) => toInfo(request, labels)),
@@ -92,7 +92,7 @@ function knownAnswers<Kind extends NonNullable<ActivityAnswer>["kind"]>(
 ): readonly AnswerOf<Kind>[] {
   const known = answers.filter((answer): answer is AnswerOf<Kind> => answer?.kind === kind);
   if (known.length > 0) return known;
-  const detail = "no process that serves programs has answered; try again";
+  const detail = "none of the server's API processes answered; try again";
   throw new ProblemError("unavailable", detail, { retryAfterSeconds: 1 });
 }
 

@@ -1,4 +1,4 @@
-// Changes of records: staged edits in one request, and the same value for a field of many records.
+// Changes to many records: staged edits in one request, and one field set to the same value.
 
 import { findNearestPath, formatHint } from "../../lib/text.ts";
 import { ProblemError } from "../../model/errors.ts";
@@ -28,10 +28,10 @@ export const severalRecordActions: readonly Action[] = [
   ["POST", `${list}/set-field`, "records", setField],
 ];
 
-/** Maximum changes of one request. */
+/** Maximum changes per request. */
 const maxChanges = 5000;
 
-/** Limits the writes of many records that run at once to two, because each can have 50,000 intents in memory. */
+/** At most two of these writes run at once, because each can have 50,000 intents in memory. */
 const changesOfMany = new LongWork(2);
 
 async function change(call: ActionContext): Promise<ChangesResponse> {
@@ -39,7 +39,7 @@ async function change(call: ActionContext): Promise<ChangesResponse> {
   const changes = parseChanges((await call.input<ChangesBody>()).changes);
   const engine = withReauthorization(call, "change", site, { outlivesSession: false });
   const store = () => changeRecords(engine, site.ID, resource, changes, call.now());
-  // The change of a form is short, so it doesn't wait.
+  // A form saves one record, which is quick, so it doesn't have to wait.
   const result = await (changes.length === 1 ? store() : changesOfMany.run(call, store));
   return { ...result, run: call.run };
 }
@@ -52,14 +52,14 @@ function parseChanges(changes: unknown): readonly RecordChanges[] {
     if (!isJsonObject(one) || !isId(one.id))
       throw new ProblemError("bad-request", "each change must be an object with the `id` of a record");
     const { id, values } = one;
-    if (ids.has(id)) throw new ProblemError("bad-request", `the record ${id} occurs twice in \`changes\``);
+    if (ids.has(id)) throw new ProblemError("bad-request", `record ${id} appears twice in \`changes\``);
     ids.add(id);
-    if (!isJsonObject(values)) throw new ProblemError("bad-request", "the `values` of a change must be an object");
+    if (!isJsonObject(values)) throw new ProblemError("bad-request", "a change's `values` must be an object");
     return { id, ifVersion: parseOptionalText(one, "version"), values };
   });
 }
 
-/** Gives a field the same value in many records, or says what that would change. */
+/** Sets a field to the same value in many records, or previews that. */
 async function setField(call: ActionContext): Promise<SetFieldResponse> {
   const [site, resource] = [await call.site(), resourceOf(call)];
   const input = await call.input<SetFieldBody>();
@@ -92,8 +92,8 @@ function fieldNamed(resource: Resource, path: string): TextFieldPath {
   const found = findTextField(resource, path);
   if (found) return found;
   const paths = resource.textFields.map((field) => field.path);
-  const hint = formatHint(findNearestPath(path, paths), `there is ${paths.join(", ")}`);
-  throw new ProblemError("bad-request", `there is no text field \`${path.slice(0, 100)}\`; ${hint}`);
+  const hint = formatHint(findNearestPath(path, paths), `use ${paths.join(", ")}`);
+  throw new ProblemError("bad-request", `there is no text field named \`${path.slice(0, 100)}\`; ${hint}`);
 }
 
 function parseIds(ids: unknown): readonly number[] | undefined {
@@ -102,8 +102,8 @@ function parseIds(ids: unknown): readonly number[] | undefined {
   throw new ProblemError("bad-request", `\`ids\` must be a list of 1 to ${maxSetRecords} IDs`);
 }
 
-/** Returns the error of a plan that differs from the one the operator has confirmed. */
+/** Returns the error for a plan that no longer matches what the operator confirmed. */
 function planChangedError({ singular, plural }: Resource, { ids }: FieldPlan): ProblemError {
   const now = `${ids.length} ${ids.length === 1 ? singular : plural} would change now`;
-  return new ProblemError("precondition-failed", `nothing was changed, because the records have changed since: ${now}`);
+  return new ProblemError("precondition-failed", `nothing was updated, because the records have changed in the meantime: ${now}`);
 }

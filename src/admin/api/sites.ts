@@ -1,4 +1,4 @@
-// Lists and changes the sites that an operator may manage. Only operators of all sites may add and remove sites.
+// Lists and edits the sites an operator can access. Only operators of all sites can add or remove sites.
 
 import { toConnectableUrl } from "../../lib/networks.ts";
 import { ProblemError } from "../../model/errors.ts";
@@ -37,10 +37,10 @@ export function siteActions(stopping: AbortSignal): readonly Action[] {
   ];
 }
 
-/** Makes at most two sandboxes at once, because each reads a site in one transaction, on a separate connection. */
+/** At most two sandboxes are copied at once, because each reads a site in one transaction, on its own connection. */
 const sandboxes = new LongWork(2);
 
-/** Lists the sites, each sandbox directly below its live site. */
+/** Lists sites, each sandbox right below its live site. */
 async function listOwnSites(call: ActionContext): Promise<SitesResponse> {
   const sites = await call.sites();
   return {
@@ -49,7 +49,7 @@ async function listOwnSites(call: ActionContext): Promise<SitesResponse> {
   };
 }
 
-/** Adds a site. The key is only in this response. */
+/** Adds a site. If it gets a key, only this response contains it. */
 async function add(call: ActionContext): Promise<NewSiteResponse> {
   const input = await call.input<NewSiteBody>();
   const settings = {
@@ -62,7 +62,7 @@ async function add(call: ActionContext): Promise<NewSiteResponse> {
   return { site: toSiteInfo(added.site, [added.site]), key: added.key ?? null, run: call.run };
 }
 
-/** Returns a site with the numbers of its records, keys and webhooks, which a removal would delete. */
+/** Returns a site and the number of records, keys and webhooks that removing it would delete. */
 async function show(call: ActionContext): Promise<SiteSummaryResponse> {
   const { Name } = await call.site();
   const { site, changed, ...summary } = await summarizeSite(call.engine, Name, call.now());
@@ -78,10 +78,10 @@ async function change(call: ActionContext): Promise<SiteResponse> {
     isDefault: parseBoolean(input, "isDefault"),
     isSuspended: parseBoolean(input, "isSuspended"),
   };
-  // Only an operator of all sites may change this, because it also changes another site: the present default site.
+  // This changes another site too, the current default, so only operators of all sites can do it.
   if (settings.isDefault !== undefined) requireOperatorOfAllSites(call.session);
   if (Object.values(settings).every((value) => value === undefined)) {
-    throw new ProblemError("bad-request", "send what changes: `name`, `hostnames`, `isDefault` or `isSuspended`");
+    throw new ProblemError("bad-request", "send at least one of `name`, `hostnames`, `isDefault` and `isSuspended`");
   }
   const changed = await setSite(call.engine, Name, settings, call.now()).catch((error) => {
     throw hideOtherSites(error, call);
@@ -89,7 +89,7 @@ async function change(call: ActionContext): Promise<SiteResponse> {
   return { site: toSiteInfo(changed, [changed]), run: call.run };
 }
 
-/** Removes a site. As a confirmation, the body has the name of the site: `{"name": "garden"}`. */
+/** Removes a site. The body confirms its name: `{"name": "garden"}`. */
 async function remove(call: ActionContext): Promise<SiteResponse> {
   const { Name } = await call.site();
   if (parseText(await call.input<Pick<SiteInfo, "name">>(), "name") !== Name) {
@@ -100,9 +100,9 @@ async function remove(call: ActionContext): Promise<SiteResponse> {
 }
 
 /**
- * Makes the sandbox of a site, or renews it. The response comes when the copy is complete: for a million records after a minute. The copy is stopped
- * if the operator is signed out or removed, or may no longer manage the site, or if the admin listener stops. Otherwise, the end of the process would
- * interrupt it, and the site would have no new copy for a minute.
+ * Creates or refreshes a site's sandbox, and responds once the copy is complete, which takes about a minute for a million records. The copy stops if
+ * the operator is signed out, removed or loses access to the site, and also when the admin listener stops. Otherwise the exiting process would cut it
+ * off, and the site couldn't be copied again for a minute.
  */
 async function renewSandbox(call: ActionContext, stopping: AbortSignal): Promise<SandboxResponse> {
   const live = await call.site();
@@ -113,8 +113,8 @@ async function renewSandbox(call: ActionContext, stopping: AbortSignal): Promise
   return { ...counts, site: toSiteInfo(site, [present]), run: call.run };
 }
 
-/** Hides which other site has a name or hostname, if the operator may not manage all sites. */
+/** Doesn't reveal which other site has a name or hostname, unless the operator manages all sites. */
 function hideOtherSites(error: unknown, { session }: ActionContext): unknown {
   if (!(error instanceof TakenNameError) || !session.operator.siteNames) return error;
-  return new ProblemError("conflict", "the name or a hostname is taken already");
+  return new ProblemError("conflict", "that name or hostname is already taken");
 }

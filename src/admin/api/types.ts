@@ -1,10 +1,10 @@
-// The shapes of the console's API: what responses have, and what bodies must have. The server and the console import these types, so that the type
-// check fails if only one of them renames a member. The console is a program of its own, so this file imports nothing and has no values.
+// The shapes of the console API's responses and bodies. The server and the console both import these types, so renaming a member on one side only
+// fails the type check. The console is a separate program, so this file has no imports and no values.
 //
-// A name ends in `Response` for a whole response, in `Body` for a request, and in `Info` for a thing within a response. Times are texts in ISO 8601.
-// A body is read as `ReceivedBody` (json-body.ts): its members are known, and their values are not trusted.
+// Names end in `Response` for a whole response, `Body` for a request body, and `Info` for something inside a response. Times are ISO 8601 strings.
+// Bodies are read as `ReceivedBody` (json-body.ts): their member names are known, but their values aren't trusted.
 
-/** A right of an operator in the shops that the operator may manage, which an action needs (model/operator-role.ts). */
+/** What an action requires the operator's role to allow, in the sites they can access (model/operator-role.ts). */
 export type RightInfo = "read" | "read-settings" | "records" | "settings";
 
 export interface SessionInfo extends Pick<OperatorInfo, "sites" | "role"> {
@@ -19,7 +19,7 @@ export type SessionResponse = SessionInfo | { readonly operator: null };
 
 export interface SignInBody {
   readonly link: string;
-  /** ID of the signed-in operator, if the link may replace that operator's session. */
+  /** The ID of the signed-in operator, if the link may replace that operator's session. */
   readonly insteadOf?: number | undefined;
 }
 
@@ -35,7 +35,7 @@ export interface FieldInfo {
   readonly pattern: { readonly source: string; readonly fault: FaultInfo } | null;
 }
 
-/** Why a value is refused: a code with its parameters (the console words some codes itself), and the text of the server. */
+/** Why a value is invalid: a code with its parameters (the console has its own words for some codes), and the server's text. */
 export interface FaultInfo {
   readonly code: string;
   readonly detail: string;
@@ -50,11 +50,11 @@ export interface ResourceInfo {
   readonly fields: readonly FieldInfo[];
 }
 
-/** `maxSearchLength` is the maximum number of characters of a search. */
+/** `maxSearchLength` is the maximum length of a search, in characters. */
 export type ResourcesResponse = {
   readonly resources: readonly ResourceInfo[];
   readonly maxSearchLength: number;
-  /** The encodings of files that can be imported. */
+  /** Encodings that imported files can have. */
   readonly encodings: readonly string[];
 };
 
@@ -63,18 +63,18 @@ export interface SiteInfo {
   readonly name: string;
   readonly hostnames: readonly string[];
   readonly isDefault: boolean;
-  /** Time of the suspension; null for a site that is served. */
+  /** When the site was suspended; null if it's active. */
   readonly suspended: string | null;
-  /** Time until which an import has reserved the site; null if the site is complete. */
+  /** Until when an import has reserved the site; null if the site is complete. */
   readonly importing: string | null;
-  /** ID of the live site whose sandbox it is; null for a live site. */
+  /** The ID of a sandbox's live site; null for a live site. */
   readonly sandboxOf: number | null;
 }
 
-/** The sites that the operator may manage, and the URL of the public listener, which programs of integrators use. */
+/** The sites the operator can access, and the public listener's URL, which integrations use. */
 export type SitesResponse = { readonly sites: readonly SiteInfo[]; readonly publicUrl: string };
 
-/** The members of a new site. By default, it has no hostname, is not the default site, and gets no key. */
+/** A new site's members. By default it has no hostnames and no key, and isn't the default site. */
 export interface NewSiteBody {
   readonly name: string;
   readonly hostnames?: readonly string[];
@@ -91,23 +91,23 @@ export interface SiteResponse {
 }
 
 export interface NewSiteResponse extends SiteResponse {
-  /** The new key. It cannot be read again. Null if no key was requested. */
+  /** The new key, which can't be read again. Null if none was requested. */
   readonly key: string | null;
 }
 
-/** A site with the numbers of its records, keys and webhooks, which a removal would delete. */
+/** A site and the number of records, keys and webhooks that removing it would delete. */
 export interface SiteSummaryResponse {
   readonly site: SiteInfo;
   readonly keys: number;
   readonly validKeys: number;
   readonly webhooks: number;
-  /** The number of records of each resource, by its path. */
+  /** Number of records by resource path. */
   readonly records: Readonly<Record<string, number>>;
   readonly revision: number;
   readonly changed: string | null;
 }
 
-/** A sandbox that was made or renewed, and the numbers of its copied records, of its keys and of its webhooks. */
+/** A new or refreshed sandbox, and how many records were copied and how many keys and webhooks it has. */
 export interface SandboxResponse extends SiteResponse, Pick<SiteSummaryResponse, "keys" | "webhooks"> {
   readonly isNew: boolean;
   readonly records: number;
@@ -119,46 +119,46 @@ export interface TrafficPointInfo {
   readonly at: string;
   readonly seconds: number;
   readonly requests: number;
-  /** Number of responses with a status of 500 or more. */
+  /** Number of responses with status 500 or above. */
   readonly errors: number;
   readonly writes: number;
-  /** Median duration of the requests in milliseconds, without feed requests; null if there were none. */
+  /** Median response time in milliseconds, not counting feed requests; null if there were none. */
   readonly p50: number | null;
-  /** The duration that 99 % of these requests did not exceed. */
+  /** 99% of these requests took no longer than this. */
   readonly p99: number | null;
 }
 
 export type TrafficResponse = { readonly points: readonly TrafficPointInfo[] };
 
 export interface OverviewResponse extends Pick<SiteSummaryResponse, "records" | "validKeys" | "changed"> {
-  /** The keys that expire within 30 days. */
+  /** Keys that expire within 30 days. */
   readonly endingKeys: readonly KeyInfo[];
   readonly webhooks: readonly WebhookInfo[];
   readonly lastBackup: string | null;
 }
 
-/** The requests of a key in the last 24 hours, as far as the server counts. */
+/** A key's requests in the last 24 hours, since the server started. */
 export interface KeyTrafficInfo extends Pick<KeyInfo, "id" | "prefix" | "label" | "lastUsed"> {
   readonly requests: number;
-  /** Number of responses with a status of 400 or more. */
+  /** Number of responses with status 400 or above. */
   readonly errors: number;
-  /** The requests in each hour of `hours`. */
+  /** Request counts for each of the `hours`. */
   readonly requestsByHour: readonly number[];
   readonly errorsByHour: readonly number[];
 }
 
 export interface KeyTrafficResponse {
-  /** Since when requests are counted: the counts begin with the start of the server. */
+  /** When counting started, which is when the server did. */
   readonly since: string;
-  /** The beginnings of the last 24 hours, the oldest first. The last one is the present hour. */
+  /** Start times of the last 24 hours, oldest first, ending with the current hour. */
   readonly hours: readonly string[];
-  /** The 100 keys with most requests, the busiest first. Keys without requests are left out. */
+  /** The 100 keys with the most requests, busiest first. Keys without requests are left out. */
   readonly keys: readonly KeyTrafficInfo[];
 }
 
 // Requests
 
-/** A request of the log. It has no key, no body, and only those values of its query that the interface declares. */
+/** A logged request, without its key or body. Of its query, only values the interface declares are logged. */
 export interface LoggedRequestInfo {
   /** Unique in the log. */
   readonly id: string;
@@ -169,7 +169,7 @@ export interface LoggedRequestInfo {
   readonly milliseconds: number;
   readonly bytes: number;
   readonly request: string;
-  /** The key; null if the request had none, or something else in its place. The label is null if the site has no such key. */
+  /** The key, or null if the request had none, or something that isn't a key. `label` is null if the site has no such key. */
   readonly key: { readonly prefix: string; readonly label: string | null } | null;
   readonly problem: {
     readonly code: string;
@@ -177,42 +177,42 @@ export interface LoggedRequestInfo {
     readonly detail: string;
     readonly errors: readonly { readonly field: string; readonly detail: string }[];
   } | null;
-  /** The number of requests before it that are not in the log, because there were too many in one second. */
+  /** Number of requests just before it that weren't logged, because there were too many in one second. */
   readonly leftOut: number;
 }
 
 export interface RequestsResponse {
-  /** The last 200 requests that pass the filter, the latest first. */
+  /** The last 200 requests that match the filter, newest first. */
   readonly requests: readonly LoggedRequestInfo[];
-  /** Whether all processes of the server have answered. */
+  /** Whether all of the server's processes answered. */
   readonly isComplete: boolean;
 }
 
 // Keys
 
-/** A key, also in the output of commands with `--json` (operator/sites/keys.ts). */
+/** A key, also as commands print it with `--json` (operator/sites/keys.ts). */
 export interface KeyInfo {
   readonly id: number;
   readonly site: string;
   readonly prefix: string;
   readonly label: string;
   readonly scope: "read" | "write";
-  /** Requests per second; null for the default of the server. */
+  /** Requests per second; null for the server's default. */
   readonly rate: number | null;
   readonly created: string;
   readonly expires: string | null;
   readonly revoked: string | null;
   readonly lastUsed: string | null;
-  /** Prefixes of the keys that it has replaced by rotation, the latest first; at most 20. */
+  /** Prefixes of up to 20 keys that it replaced by rotation, newest first. */
   readonly former: readonly string[];
   readonly state: "valid" | "expired" | "revoked";
-  /** Whether a valid key expires within 30 days. */
+  /** Whether the key is active but expires within 30 days. */
   readonly endsSoon: boolean;
 }
 
 export type KeysResponse = { readonly keys: readonly KeyInfo[] };
 
-/** The settings of a new key, or the settings to change. The scope of a key cannot change. */
+/** Settings of a new key, or those to change. A key's scope can't be changed. */
 export interface KeyBody {
   readonly label?: string;
   readonly scope?: KeyInfo["scope"];
@@ -220,11 +220,11 @@ export interface KeyBody {
   readonly expires?: string | null;
 }
 
-/** The hours for which the old key still works. */
+/** How many hours the old key keeps working. */
 export type RotationBody = { readonly overlap: number };
 
 export interface NewKeyResponse extends KeyInfo {
-  /** The new key. It cannot be read again. */
+  /** The new key, which can't be read again. */
   readonly key: string;
   readonly run: string;
 }
@@ -234,76 +234,76 @@ export interface NewKeyResponse extends KeyInfo {
 export interface OperatorInfo {
   readonly id: number;
   readonly name: string;
-  /** Names of the sites that the operator may manage; null for all sites. */
+  /** Names of the sites the operator can access; null for all sites. */
   readonly sites: readonly string[] | null;
-  /** `unknown` if another program version has stored a role that this one does not know. */
+  /** `unknown` if another version of the program stored a role this one doesn't know. */
   readonly role: RoleInfo | "unknown";
   readonly created: string;
 }
 
-/** A role that an operator can have: everything, everything except settings, or only reading. */
+/** An operator's role: everything, everything but settings, or read-only. */
 export type RoleInfo = "all" | "records" | "read";
 
 export type OperatorsResponse = { readonly operators: readonly OperatorInfo[] };
 export type OperatorResponse = { readonly operator: OperatorInfo; readonly run: string };
-/** Without `role`, a new operator may do everything. */
+/** Without `role`, the new operator can do everything. */
 export type NewOperatorBody = Pick<OperatorInfo, "name" | "sites"> & { readonly role?: RoleInfo };
 
-/** `isLast` is a permission: if true, even the last operator of all sites who has all rights is removed or limited. */
+/** With `isLast`, even the last admin of all sites can be removed or limited. */
 export type OperatorRemovalBody = { readonly isLast?: boolean };
 
-/** The members to change: the sites, the role, or both. */
+/** What to change: the sites, the role, or both. */
 export interface OperatorBody extends OperatorRemovalBody, Partial<Pick<OperatorInfo, "sites">> {
   readonly role?: RoleInfo;
 }
 
-/** The secret of a sign-in link. The page makes the URL, because it knows its own address. */
+/** A sign-in link's secret. The page builds the URL, because it knows its own address. */
 export type LinkResponse = { readonly secret: string };
 
 // Webhooks
 
-/** A webhook, also in the output of commands with `--json` (operator/webhooks/webhook-list.ts). */
+/** A webhook, also as commands print it with `--json` (operator/webhooks/webhook-list.ts). */
 export interface WebhookInfo {
   readonly id: number;
   readonly site: string;
   readonly url: string;
-  /** Paths of the resources; an empty list for all resources. */
+  /** The resources' paths; empty for all resources. */
   readonly resources: readonly string[];
   readonly created: string;
   readonly paused: string | null;
   readonly status: "active" | "failing" | "paused" | "incomplete";
   readonly detail: string;
-  /** Number of changes that are not delivered yet; null if the cursor belongs to another epoch. */
+  /** Number of changes not delivered yet; null if the cursor belongs to another epoch. */
   readonly behind: number | null;
   readonly cursor: string | null;
-  /** The number of times that the webhook was rewound. */
+  /** How often the webhook was rewound. */
   readonly rewinds: number;
-  /** Failed attempts since the last success, and the time of the first of them. */
+  /** Failed attempts since the last success. `failingSince` is the time of the first one. */
   readonly failures: number;
   readonly failingSince: string | null;
-  /** The earliest time of the next attempt; null if it need not wait. */
+  /** When the next attempt is due; null if it needn't wait. */
   readonly nextAt: string | null;
 }
 
-/** A webhook in the list, with its last attempt, also a test; null if there was none. */
+/** A webhook in the list, with its latest attempt or test; null if there was none. */
 export interface ListedWebhookInfo extends WebhookInfo {
   readonly last: DeliveryInfo | null;
-  /** Why the last failed attempt failed, if the webhook is failing or was paused for that. */
+  /** Why the latest failed attempt failed, if the webhook is failing, or was paused because it kept failing. */
   readonly reason: string | null;
 }
 
 export type WebhooksResponse = { readonly webhooks: readonly ListedWebhookInfo[] };
 
-/** The URL to which the webhook shall deliver from now on. */
+/** The URL to deliver to from now on. */
 export type WebhookBody = Pick<WebhookInfo, "url">;
 
-/** `isResolved`: whether the name in the URL has an address at the moment. */
+/** `isResolved` says whether the URL's hostname can currently be resolved. */
 export type ChangedWebhookResponse = WebhookInfo & Pick<NewWebhookResponse, "isResolved">;
 
-/** The cursor or the time after which delivery begins. */
+/** Delivery starts after this cursor or time. */
 export type RewindBody = { readonly since: { readonly cursor: string } | { readonly time: string } };
 
-/** Without `resources`, a webhook follows all resources. Without `since`, it begins with the next change. */
+/** Without `resources`, a webhook sends changes to all of them. Without `since`, it starts with the next change. */
 export interface NewWebhookBody extends Partial<RewindBody> {
   readonly url: string;
   readonly resources?: readonly string[];
@@ -311,13 +311,13 @@ export interface NewWebhookBody extends Partial<RewindBody> {
 
 export interface NewWebhookResponse extends WebhookInfo {
   readonly secret: string;
-  /** Whether the name in the URL has an address at the moment. */
+  /** Whether the URL's hostname can currently be resolved. */
   readonly isResolved: boolean;
 }
 
 export type RotatedWebhookResponse = WebhookInfo & { readonly secret: string; readonly until: string };
 
-/** An attempt to deliver, or a test. */
+/** A delivery attempt, or a test. */
 export interface AttemptInfo {
   readonly at: string;
   readonly status: number | null;
@@ -325,27 +325,27 @@ export interface AttemptInfo {
   readonly fault: string | null;
 }
 
-/** An attempt that is kept. The attempts of a webhook are numbered from 1. */
+/** An attempt from a webhook's history, which numbers them from 1. */
 export interface DeliveryInfo extends AttemptInfo {
   readonly number: number;
 }
 
-/** `exchanges`: the number of attempts of which the request and the response are kept. */
+/** `exchanges` is how many of the latest attempts still have their request and response. */
 export type DeliveriesResponse = { readonly deliveries: readonly DeliveryInfo[]; readonly exchanges: number };
 
-/** A request to a receiver, or its response, without secrets. */
+/** A request to a receiver, or its response, with secrets removed. */
 interface ExchangedMessageInfo {
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** The first 8 KiB of the body; if it is not text, its first 512 bytes as hexadecimal digits. */
+  /** The first 8 KiB of the body, or if it isn't text, its first 512 bytes in hexadecimal. */
   readonly body: string;
   readonly isText: boolean;
-  /** The length of the whole body in bytes, of a response as far as it was read. */
+  /** The length of the whole body in bytes, or of as much of a response as was read. */
   readonly bytes: number;
 }
 
 export interface ExchangeResponse {
   readonly url: string;
   readonly request: ExchangedMessageInfo;
-  /** Null if there was none. */
+  /** Null if there was no response. */
   readonly response: ExchangedMessageInfo | null;
 }

@@ -88,13 +88,13 @@ async function listAll(call: ActionContext): Promise<WebhooksResponse> {
   };
 }
 
-/** Returns a webhook as the operator may see it: the secrets in its URL are for those who may change webhooks. */
+/** Hides secrets in the webhook's URL from operators who can't change webhooks. */
 export function toShownWebhook(webhook: ListedWebhook, { session }: Pick<ActionContext, "session">): WebhookInfo {
   const { url, ...info } = toWebhookInfo(webhook);
   return { ...info, url: hasRight(session.operator, "settings") ? url : withoutSecrets(url) };
 }
 
-/** Attempts among which the last failed one is looked for: tests can come after it. */
+/** How many attempts to search for the latest failed one, since tests can come after it. */
 const latestAttempts = 5;
 
 /** @param attempts the latest attempts of the webhook */
@@ -120,7 +120,7 @@ async function add(call: ActionContext): Promise<NewWebhookResponse> {
   const site = await call.site();
   const input = await call.input<NewWebhookBody>();
   const settings = { url: parseText(input, "url"), resources: resourcesIn(input), since: pointIn(input) };
-  // Only the command line may add URLs of this machine (contract section 12).
+  // Only the command line may add URLs on this machine (contract section 12).
   const policy = toConsolePolicy(call.webhookAllow);
   const { webhook, secret, isResolved } = await createWebhook(call.engine, site, settings, policy, call.now());
   return { ...toWebhookInfo(webhook), secret, isResolved };
@@ -137,12 +137,12 @@ async function listDeliveries(call: ActionContext): Promise<DeliveriesResponse> 
 
 async function showExchange(call: ActionContext): Promise<ExchangeResponse> {
   const number = toId(call.parameters.number ?? "");
-  if (number === undefined) throw new ProblemError("not-found", "there is no such attempt");
+  if (number === undefined) throw new ProblemError("not-found", "there is no attempt with this number");
   const exchange = await getDeliveryExchange(call.engine, await webhookIn(call), number);
   return hasRight(call.session.operator, "settings") ? exchange : withoutSecretsOf(exchange);
 }
 
-/** Limits the tests that run at once, because each can wait 15 s for its receiver. */
+/** At most 16 tests run at once, because each can wait 15 s for its receiver. */
 const tests = new LongWork(16);
 
 async function sendTest(call: ActionContext): Promise<AttemptInfo> {
@@ -152,7 +152,7 @@ async function sendTest(call: ActionContext): Promise<AttemptInfo> {
 }
 
 async function resume(call: ActionContext): Promise<WebhookInfo> {
-  // The policy of deliveries, because the command line may have added the webhook with a URL of this machine.
+  // Use the policy for deliveries: a webhook added on the command line may have a URL on this machine.
   const policy = toDeliveryPolicy(call.webhookAllow);
   return toWebhookInfo(await resumeWebhook(call.engine, await idIn(call), policy, call.now()));
 }
@@ -168,7 +168,7 @@ async function rewind(call: ActionContext): Promise<WebhookInfo> {
 }
 
 async function webhookIn(call: ActionContext): Promise<ListedWebhook> {
-  return byId(call, await listWebhooks(call.engine, await call.site()), "the site has no such webhook any more");
+  return byId(call, await listWebhooks(call.engine, await call.site()), "this webhook no longer exists");
 }
 
 async function idIn(call: ActionContext): Promise<number> {
@@ -179,11 +179,11 @@ function resourcesIn(input: ReceivedBody<NewWebhookBody>) {
   return (parseTexts(input, "resources") ?? []).map((path) => {
     const found = publicResources(allResources).find((resource) => resource.path === path);
     if (found) return found;
-    throw new ProblemError("bad-request", "`resources` must be a list of paths such as brands");
+    throw new ProblemError("bad-request", "`resources` must be a list of paths such as `brands`");
   });
 }
 
-/** Parses where a webhook begins: without `since`, with the next change. @throws ProblemError `bad-request` */
+/** Parses where a webhook starts, by default at the next change. @throws ProblemError `bad-request` */
 function pointIn({ since = "now" }: ReceivedBody<RewindBody>): DeliveryStart {
   const { cursor, time } = Object(since);
   if (since === "now") return since;

@@ -125,7 +125,7 @@ describe.each(engines)("sites in the console on $name", (kind) => {
     expect((await ben.call("PATCH", "/sites/shop", { isDefault: true })).status).toBe(403);
     for (const taken of [{ hostnames: ["toys.example"] }, { name: "toys" }]) {
       const { status, json } = await ben.call("PATCH", "/sites/shop", taken);
-      expect([status, json.detail]).toEqual([409, "the name or a hostname is taken already"]);
+      expect([status, json.detail]).toEqual([409, "that name or hostname is already taken"]);
     }
     // After the site was renamed, the operator may still manage it.
     expect((await ben.call("PATCH", "/sites/shop", { name: "garden" })).status).toBe(200);
