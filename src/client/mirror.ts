@@ -67,7 +67,8 @@ function check(mirror: Mirror): void {
   }
   const missing = (["ids", "store", "remove"] as const).find((name) => typeof options[name] !== "function");
   if (missing) throw new TypeError(`\`${missing}\` must be a function`);
-  if (options.since === "now") throw new TypeError("`since` must be a stored cursor; leave it out to read the list first");
+  if (options.since === "now")
+    throw new TypeError("`since` must be a stored cursor; leave it out to read the list first");
   changesAfter(mirror, options.since, undefined);
 }
 

@@ -243,6 +243,6 @@ function toIfMatch(targets: readonly unknown[], options: UpdateOptions): string 
   const etag = records.map(etagOf).find((tag) => tag !== undefined);
   if (etag !== undefined || records.length === 0) return etag;
   throw new TypeError(
-    'this record's version is unknown: read it with get(), or pass { ifMatch: etag }, or { ifMatch: "*" } to overwrite any version',
+    'the version of this record is unknown: read it with get(), or pass { ifMatch: etag }, or { ifMatch: "*" } to overwrite any version',
   );
 }

@@ -92,7 +92,11 @@ export class RequestQueue {
     if (index === 0 && waitMs <= 0) return this.#send(call);
     if (Number.isFinite(waitMs) && performance.now() + waitMs > call.deadline) throw tooLateError(call, cause);
     if (this.#waiting.length >= maxWaiting) {
-      throw new StorefrontFailure("rate-limit", `this client already has ${maxWaiting} calls waiting for the rate limit`, { cause });
+      throw new StorefrontFailure(
+        "rate-limit",
+        `this client already has ${maxWaiting} calls waiting for the rate limit`,
+        { cause },
+      );
     }
     return this.#enqueue(call, index, cause);
   }

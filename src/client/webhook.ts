@@ -121,7 +121,8 @@ export async function verifyWebhook(
 }
 
 async function importKeys(secrets: readonly unknown[]): Promise<CryptoKey[]> {
-  if (!globalThis.crypto?.subtle) throw new TypeError("the Web Crypto API isn't available; web pages have it only over https");
+  if (!globalThis.crypto?.subtle)
+    throw new TypeError("the Web Crypto API isn't available; web pages have it only over https");
   const keys = secrets.map(toKeyBytes);
   if (keys.length === 0) throw new TypeError("pass at least one secret");
   const algorithm = { name: "HMAC", hash: "SHA-256" };

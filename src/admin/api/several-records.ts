@@ -105,5 +105,8 @@ function parseIds(ids: unknown): readonly number[] | undefined {
 /** Returns the error for a plan that no longer matches what the operator confirmed. */
 function planChangedError({ singular, plural }: Resource, { ids }: FieldPlan): ProblemError {
   const now = `${ids.length} ${ids.length === 1 ? singular : plural} would change now`;
-  return new ProblemError("precondition-failed", `nothing was updated, because the records have changed in the meantime: ${now}`);
+  return new ProblemError(
+    "precondition-failed",
+    `nothing was updated, because the records have changed in the meantime: ${now}`,
+  );
 }
