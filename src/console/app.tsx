@@ -1,4 +1,4 @@
-// The root component. It signs in with the link in the address, reads the declarations, and then shows the sites, or why it cannot.
+// The root component. Signs in with the link in the address, loads the declarations, and then shows the sites, or says why it can't.
 
 import { Button } from "@mui/material";
 import { useCallback, useEffect, useState } from "react";
@@ -13,7 +13,7 @@ import { translate } from "./text/translate.ts";
 type State =
   | { readonly kind: "loading" }
   | { readonly kind: "signed-out"; readonly fault?: string }
-  /** The link belongs to another operator than the signed-in operator. `operator` is the ID of the signed-in operator. */
+  /** The link is for another operator than the one signed in. `operator` is the signed-in operator's ID. */
   | { readonly kind: "replace-session"; readonly operator: number; readonly fault: string }
   | { readonly kind: "failed"; readonly error: HttpError }
   | { readonly kind: "ready"; readonly session: SessionInfo; readonly declared: Declared };
@@ -55,7 +55,7 @@ export function App() {
   }, []);
 
   useEffect(() => void begin(), [begin]);
-  // The role or the sites of the operator may have changed since the page was loaded.
+  // The operator's role or sites may have changed since the page was loaded.
   useEffect(
     () =>
       onForbidden(
@@ -78,12 +78,12 @@ function toState(error: HttpError): State {
   const { status, message } = error;
   const operator = operatorIn(error);
   if (operator !== undefined) return { kind: "replace-session", operator, fault: message };
-  // 401: the link cannot be used. 429: it cannot be used either, and too many have failed before.
+  // Either status means the link can't be used. With 429, too many failed before it.
   if (status === 401 || status === 429) return { kind: "signed-out", fault: message };
   return { kind: "failed", error };
 }
 
-/** Shows nothing while the page loads, except if the server cannot be reached or the session has ended. */
+/** Shows nothing while the page loads, unless the server can't be reached or the session has ended. */
 function Loading() {
   const access = useServerAccess();
   if (access === "gone")

@@ -1,5 +1,5 @@
-// The entry point of the console: a page for operators. It uses the API at `/operator` (admin/action-routes.ts).
-// app.tsx is the root component. The folder records/ creates lists and forms from the declarations of the resources. texts.ts has every text.
+// The console's entry point, a single page for operators. It uses the API at `/operator` (admin/action-routes.ts). app.tsx is the root component,
+// records/ builds lists and forms from the resources' declarations, and texts.ts has all texts.
 
 import createCache from "@emotion/cache";
 import { CacheProvider } from "@emotion/react";
@@ -9,7 +9,7 @@ import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { useChosenTheme } from "./shell/theme.ts";
 
-// The content security policy allows only style elements with this nonce.
+// The content security policy only allows style elements with this nonce.
 const nonce = document.querySelector<HTMLMetaElement>('meta[name="style-nonce"]')?.content;
 const cache = createCache({ key: "sf", nonce });
 

@@ -1,9 +1,9 @@
-// Every text of the console, in English. A second language would be another file like this one.
+// All of the console's texts, in English. To add a language, add another file like this one.
 
 export const texts = {
-  /** The language of dates and numbers, and the region for browsers in another language. */
+  /** The language of the texts, and the region to format dates and numbers for if the browser is set to another language. */
   locale: { language: "en", region: "en-GB" },
-  /** The texts of buttons and dialogs that several pages have. */
+  /** Buttons and dialogs that several pages share. */
   general: {
     actions_for: "Actions for %{name}",
     and_more: "and %{count} more",
@@ -32,7 +32,7 @@ export const texts = {
     keep_editing: "Keep editing",
     discard: "Discard changes",
   },
-  /** The list of each page (shell/data-list.tsx). */
+  /** Lists on any page (shell/data-list.tsx). */
   list: {
     ascending: "ascending",
     descending: "descending",
@@ -144,7 +144,7 @@ export const texts = {
     revoke_unused: "It has never been used.",
     named: "“%{label}” (%{prefix}…)",
   },
-  /** The operators' roles, and what pages say to those whose role doesn't allow everything. */
+  /** Operators' roles, and what pages tell operators whose role limits them. */
   roles: {
     all: "Admin",
     all_help: "Can edit records, keys, webhooks and site settings.",

@@ -1,4 +1,4 @@
-// Sends requests to the API of the console, `/operator`, which the folder admin/ implements, also the requests of several pages.
+// Sends requests to the console's API at `/operator` (see admin/). Also has the requests that several pages share.
 
 import type { FieldErrorInfo, WriteProblem, WriteResponse } from "../../admin/api/record-types.ts";
 import type { ResourcesResponse, SitesResponse } from "../../admin/api/types.ts";
@@ -7,13 +7,13 @@ import { compareClocks } from "../text/server-time.ts";
 import { toSentence, translate } from "../text/translate.ts";
 import { markForbidden, markSignedOut, markUnreachable, whenOpen } from "./server-access.ts";
 
-/** Why a request was not fulfilled: the server rejected it, or could not be reached. */
+/** The server rejected a request, or couldn't be reached. */
 export class HttpError extends Error {
-  /** The status of the response; 0 if the server could not be reached. */
+  /** The response's status, or 0 if the server couldn't be reached. */
   readonly status: number;
   readonly body: HttpErrorBody;
 
-  /** @param message for the operator */
+  /** @param message shown to the operator */
   constructor(message: string, status: number, body: HttpErrorBody = {}) {
     super(message);
     this.name = "HttpError";
@@ -22,27 +22,26 @@ export class HttpError extends Error {
   }
 }
 
-/** A problem document of the server (RFC 9457). */
+/** A problem document from the server (RFC 9457). */
 export interface HttpErrorBody extends WriteProblem {
   readonly code?: string;
   readonly detail?: string;
-  /** The faults of the fields. */
   readonly errors?: readonly FieldErrorInfo[];
-  /** ID of the signed-in operator, if the request was rejected because its page or link belongs to another operator. */
+  /** The signed-in operator's ID, if the request was rejected because its page or link is another operator's. */
   readonly operator?: number | undefined;
 }
 
 let pageOperator: number | undefined;
 
-/** Sets the operator of this page. Each request names this operator, because another tab may sign in another one. @param operator ID */
+/** Sets the operator of this page. Every request names it, because another operator may sign in in another tab. @param operator ID */
 export function setPageOperator(operator: number): void {
   pageOperator = operator;
 }
 
 /**
- * Sends a request, and returns the JSON of the response. If the session has ended or belongs to another operator, waits until the operator of this
- * page has signed in again. If the server cannot be reached, a GET waits until it responds again.
- * @throws HttpError with the status, the detail of the problem, and its field errors
+ * Sends a request, and returns the response's JSON. If the session has ended, or now belongs to another operator, it waits until this page's operator
+ * has signed in again. If the server can't be reached, a GET waits until it responds again.
+ * @throws HttpError with the status, the problem's detail and its field errors
  */
 export async function callApi<T>(
   method: string,
@@ -67,23 +66,23 @@ export async function callApi<T>(
   return parseResult(response);
 }
 
-/** Sends bytes, such as a part of a file. @throws HttpError */
+/** Sends bytes, such as part of a file. @throws HttpError */
 export async function sendBytes(method: string, path: string, bytes: ArrayBuffer): Promise<void> {
   const headers = { Accept: "application/json", "Content-Type": "application/octet-stream" };
   parseResult(await sendUntilAnswered(path, { method, headers, body: bytes }));
 }
 
-/** The path of the session. A request for it must not wait until somebody signs in. */
+/** The session's path. Requests for it mustn't wait until someone signs in. */
 const sessionPath = "/session";
 
 interface ApiResponse {
   readonly status: number;
-  /** ID of the signed-in operator, if the request was rejected because this page belongs to another operator. */
+  /** The signed-in operator's ID, if the request was rejected because this page is another operator's. */
   readonly operator: number | undefined;
   readonly text: string;
 }
 
-/** Sends a request, and repeats it until the server responds to the operator of this page. @throws HttpError with the status 0, see `callApi` */
+/** Sends a request, and repeats it until the server responds to this page's operator. @throws HttpError with the status 0, see `callApi` */
 async function sendUntilAnswered(path: string, request: RequestInit): Promise<ApiResponse> {
   for (;;) {
     try {
@@ -93,14 +92,14 @@ async function sendUntilAnswered(path: string, request: RequestInit): Promise<Ap
     } catch (error) {
       if (request.signal?.aborted) throw error;
       markUnreachable();
-      // The server may have made the change, so do not repeat it: the operator decides.
+      // The server may have made the change, so don't repeat it: that's up to the operator.
       if (request.method !== "GET") throw error;
     }
     await whenOpen();
   }
 }
 
-/** Sends a request once. @throws HttpError with the status 0 if the server cannot be reached */
+/** Sends a request once. @throws HttpError with the status 0 if the server can't be reached */
 async function sendOnce(path: string, request: RequestInit): Promise<ApiResponse> {
   try {
     const headers = new Headers(request.headers);
@@ -141,11 +140,10 @@ function parseProblem(text: string): HttpErrorBody {
   }
 }
 
-// The `Idempotency-Key` of each change. If a response is lost, the server may have made the change. If the operator then sends the same change again,
-// and no other change was answered in between, it gets the same key, so that the server makes it only once (admin/idempotent-responses.ts).
+// Gives each change an `Idempotency-Key`. If a response is lost, the server may have made the change. If the operator sends the same change again,
+// and nothing else was answered in between, it gets the same key, so the server makes it only once (admin/idempotent-responses.ts).
 
 interface ChangeKey {
-  /** The value of `Idempotency-Key`. */
   readonly key: string;
   /** Call it when the response has arrived. All later changes then get new keys. */
   readonly clearKeys: () => void;
@@ -155,30 +153,30 @@ const keys = new Map<string, string>();
 
 const maxKeys = 100;
 
-/** Returns the key of a change: a new key, unless the same request was sent before without a response. @param request a value for JSON */
+/** Returns a change's key. It's new, unless the same request was sent before without getting a response. @param request a value for JSON */
 function keyOfChange(request: unknown): ChangeKey {
   const text = JSON.stringify(request);
   const key = keys.get(text) ?? randomKey();
   if (keys.size >= maxKeys) keys.clear();
   keys.set(text, key);
-  // After the response to any change, also another one, the operator sees the present state, and may want the same change again: for example, create
-  // a record again that was created without a response and then deleted. With the first key, the server would answer, and store nothing.
+  // A response to any change shows the operator the current state, from which they may want the same change again. For example, they create a record
+  // whose response is lost, delete it, and create it again. With the first key, the server would answer without storing anything.
   return { key, clearKeys: () => keys.clear() };
 }
 
-/** Returns a random key. It does not use `crypto.randomUUID`, which is missing on pages without TLS. */
+/** Doesn't use `crypto.randomUUID`, which is missing on pages without TLS. */
 function randomKey(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Returns the path of a site, with `rest` after it: `/sites/garden/keys`. @param rest begins with `/`; by default, the path is that of the site itself */
+/** Returns a path within a site, such as `/sites/garden/keys`. @param rest starts with `/`; by default, returns the site's own path */
 export function sitePath(siteName: string, rest = ""): string {
   return `/sites/${encodeURIComponent(siteName)}${rest}`;
 }
 
 export type Declared = ResourcesResponse & SitesResponse;
 
-/** Reads the declarations and the sites. @throws HttpError */
+/** Loads the declarations and the sites. @throws HttpError */
 export async function loadDeclared(): Promise<Declared> {
   const [resources, sites] = await Promise.all([
     callApi<ResourcesResponse>("GET", "/resources"),

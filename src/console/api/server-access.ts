@@ -1,9 +1,9 @@
-// Whether this page can use the server: whether the server responds, and whether the operator of this page is still signed in. Requests report
-// changes, and wait until the access is `open` again.
+// Whether this page can use the server, which has to respond and to have the page's operator signed in. Requests report changes to this, and wait
+// until the access is `open` again.
 
 import { SharedValue, useSharedValue } from "./shared-value.ts";
 
-/** `gone`: the server cannot be reached. `signed-out`: the session of this page's operator has ended; another operator may be signed in. */
+/** `gone`: the server can't be reached. `signed-out`: this page's operator is no longer signed in, though another one may be. */
 type ServerAccess = "open" | "gone" | "signed-out";
 
 const access = new SharedValue<ServerAccess>("open");
@@ -20,7 +20,7 @@ export function markSignedIn(): void {
   access.set("open");
 }
 
-/** Reports that the server could not be reached. Starts to probe it until it responds. */
+/** Reports that the server couldn't be reached. Probes it until it responds. */
 export function markUnreachable(): void {
   if (access.get() === "gone") return;
   access.set("gone");
@@ -28,8 +28,8 @@ export function markUnreachable(): void {
 }
 
 /**
- * Resolves when the access is `open`. If the server could not be reached before, this only shows that any operator is signed in: the next request
- * shows whether it is the operator of this page.
+ * Resolves when the access is `open`. If the server couldn't be reached before, this only means that some operator is signed in; the next request
+ * shows whether it's the page's.
  */
 export function whenOpen(): Promise<void> {
   if (access.get() === "open") return Promise.resolve();
@@ -48,12 +48,12 @@ export function markForbidden(): void {
   forbiddenCount.set(forbiddenCount.get() + 1);
 }
 
-/** Calls `listener` after each request that was rejected because the operator may not make it. Returns a function that ends this. */
+/** Calls `listener` whenever a request is rejected because the operator lacks permission. Returns a function that unsubscribes it. */
 export function onForbidden(listener: () => void): () => void {
   return forbiddenCount.subscribe(listener);
 }
 
-/** Milliseconds between two probes: the first pause, and the maximum. */
+/** Milliseconds before the first probe. The pause grows up to the maximum below. */
 const firstPauseMs = 1000;
 const maxPauseMs = 5000;
 
@@ -67,7 +67,7 @@ async function untilBack(): Promise<void> {
 
 type SignedInOperator = { readonly id: number; readonly operator: string } | { readonly operator: null };
 
-/** Reads which operator is signed in. Returns undefined if the server does not respond. */
+/** Returns who is signed in, or undefined if the server doesn't respond. */
 export async function probe(): Promise<SignedInOperator | undefined> {
   try {
     const response = await fetch("/operator/session", { cache: "no-store" });

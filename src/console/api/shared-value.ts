@@ -1,4 +1,4 @@
-// A value outside of components, such as the access to the server. Components that show it are rendered again when it changes.
+// A value outside of components, such as the access to the server. Components that show it re-render when it changes.
 
 import { useSyncExternalStore } from "react";
 
@@ -10,16 +10,14 @@ export class SharedValue<T> {
     this.#value = value;
   }
 
-  /** Returns the value. */
   readonly get = (): T => this.#value;
 
-  /** Changes the value, and calls all listeners. */
   set(value: T): void {
     this.#value = value;
     for (const listener of [...this.#listeners]) listener();
   }
 
-  /** Calls `listener` after each change. Returns a function that ends this. */
+  /** Calls `listener` after each change. Returns a function that unsubscribes it. */
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

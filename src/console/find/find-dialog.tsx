@@ -1,4 +1,4 @@
-// The dialog that finds records in all sites by an exact value, and its requests.
+// The dialog that finds records in all sites by an exact value.
 
 import {
   Box,
@@ -145,8 +145,8 @@ function toAddress({ site, resource, id }: FoundRecordInfo): string {
 }
 
 /**
- * Returns the records found so far. `further` continues a search that has stopped before the last site.
- * @param text the exact value to find; the empty text starts no search
+ * Returns the records found so far. `further` continues a search that stopped before the last site. @param text the exact value; if it's empty,
+ * nothing is searched
  */
 function useFind(text: string) {
   const query = useInfiniteQuery({

@@ -1,5 +1,5 @@
-// The messages over a page or instead of it: the server cannot be reached, the session has ended, changes would be lost, the page has a fault, or
-// there is nothing at its address.
+// Messages shown over a page or instead of it: the server can't be reached, the session has ended, changes would be lost, the page crashed, or the
+// address leads nowhere.
 
 import { Alert, Button, Dialog, DialogContent, DialogTitle, Snackbar, Stack, Typography } from "@mui/material";
 import { type ReactNode, useEffect, useState } from "react";
@@ -12,7 +12,7 @@ import { useSession, useSiteName } from "../shell/site-context.ts";
 import { askBeforeLoss, countUnsaved, discardWaitingAction, markAllSaved, useWaitingAction } from "../shell/unsaved.ts";
 import { translate } from "../text/translate.ts";
 
-/** Shows over the unchanged page that the server cannot be reached, or that the operator must sign in again. */
+/** Says, over the unchanged page, that the server can't be reached or that the operator has to sign in again. */
 export function AccessNotices() {
   const access = useServerAccess();
   return (
@@ -27,12 +27,12 @@ export function AccessNotices() {
   );
 }
 
-/** Asks the operator of this page to sign in again. If another operator is signed in, offers to make this the page of that operator. */
+/** Asks the page's operator to sign in again. If another operator is signed in, offers to continue as that one. */
 function SessionEnded() {
   const { id, operator } = useSession();
   const [other, setOther] = useState<string>();
   useEffect(() => {
-    // Another tab may have signed in this operator, or another one.
+    // This operator, or another one, may have signed in in another tab.
     const check = async () => {
       const present = await probe();
       if (!present) return;
@@ -67,7 +67,7 @@ function becomeOther() {
   reloadWithoutAddress();
 }
 
-/** Asks before unsaved changes are lost: when the operator leaves a page, or closes a form. */
+/** Asks before unsaved changes are lost by leaving a page or closing a form. */
 export function UnsavedGuard() {
   const waiting = useWaitingAction();
   if (!waiting) return null;
@@ -78,7 +78,7 @@ export function UnsavedGuard() {
       action={translate("general.discard")}
       cancelText={translate("general.keep_editing")}
       isDangerous
-      // In a timeout, so that this dialog closes first, and the focus returns to the button that opened the form.
+      // Uses a timeout, so that this dialog closes first, and the focus returns to the button that opened the form.
       onConfirm={async () => void setTimeout(waiting)}
       onClose={discardWaitingAction}
     >

@@ -1,4 +1,4 @@
-// The parts of the bar: the choice of the site, and the menu of the operator.
+// The bar's site switcher and operator menu.
 
 import {
   Autocomplete,
@@ -35,7 +35,7 @@ import { useDeclared, useSession, useSiteInfo } from "../shell/site-context.ts";
 import { askBeforeLoss, markAllSaved } from "../shell/unsaved.ts";
 import { translate } from "../text/translate.ts";
 
-/** Maximum number of sites in the list. Typing finds all others. */
+/** Maximum sites listed. Others are found by typing. */
 const maxOffered = 50;
 
 const filterSites = createFilterOptions<SiteInfo>({
@@ -87,7 +87,7 @@ export function SiteChoice() {
   );
 }
 
-/** A field whose border is seen only while it is used, and which is as wide as the name in it where the browser can do that. */
+/** A field that shows its border only while it's in use, and is as wide as its text where the browser supports that. */
 const siteChoiceStyle = {
   width: { xs: 190, sm: 220 },
   flexShrink: 1,
@@ -104,12 +104,12 @@ const siteChoiceStyle = {
   },
 };
 
-/** Leaves out the copies that are still being made for a sandbox. */
+/** Leaves out sandboxes whose first copy isn't finished. */
 function isComplete({ importing, sandboxOf }: SiteInfo): boolean {
   return importing === null || sandboxOf === null;
 }
 
-/** Another icon for a sandbox, because a phone does not show the end of its name. */
+/** Sandboxes have their own icon, because phones cut off the end of the name. */
 function SiteIcon({ site: { name, sandboxOf } }: { readonly site: SiteInfo }) {
   return (
     <InputAdornment position="start" sx={{ ml: 0.25, mr: 0.25 }}>
@@ -183,7 +183,7 @@ const nameStyle = {
   textOverflow: "ellipsis",
 };
 
-/** The choices of colours, as a list because a menu needs its entries as direct children. The menu stays open, to see the result. */
+/** A list rather than a component, because a menu's items must be its direct children. The menu stays open, so that you see the result. */
 function colourEntries(present: string) {
   return (["device", "light", "dark"] as const).map((colours) => (
     <MenuItem
@@ -198,7 +198,7 @@ function colourEntries(present: string) {
   ));
 }
 
-/** Signs out, after the operator has agreed to lose unsaved changes. */
+/** Signs out, once the operator agrees to lose unsaved changes. */
 function leave(everywhere: boolean) {
   askBeforeLoss(async () => {
     markAllSaved();

@@ -1,4 +1,4 @@
-// The layout of every page of a site: the bar, the menu, and the parts that can appear over every page.
+// The layout around every page of a site: the bar, the menu, and what can appear over any page.
 
 import { Alert, Box, Drawer, IconButton, Portal, type Theme } from "@mui/material";
 import { useIsFetching } from "@tanstack/react-query";
@@ -37,10 +37,10 @@ export function ConsoleLayout({ children }: { readonly children: ReactNode }) {
             <PageMenu isNarrow={isMenuNarrow} />
           </Box>
         )}
-        {/* The minimum width of 0 makes a wide table scroll instead of the page. */}
+        {/* Without a minimum width of 0, a wide table would make the whole page scroll. */}
         <Box component="main" id="main-content" tabIndex={-1} sx={mainStyle}>
           <SandboxNotice />
-          {/* Another page begins without the fault. */}
+          {/* Going to another page clears the error. */}
           <FaultBoundary key={pathname.split("/", 3).join("/")}>{children}</FaultBoundary>
         </Box>
       </Box>
@@ -73,7 +73,7 @@ const menuStyle = (theme: Theme, isNarrow: boolean) => ({
   backgroundColor: quietColour(theme),
 });
 
-/** A button for people with a keyboard, which is visible while it has the focus. */
+/** A button for keyboard users, visible only while it has the focus. */
 function SkipButton() {
   return (
     <Box
@@ -140,7 +140,7 @@ const barStyle = (theme: Theme) => ({
   backgroundColor: quietColour(theme),
 });
 
-/** Milliseconds after which a read takes so long that the page says so. */
+/** A read that takes longer than this many milliseconds is announced. */
 const momentMs = 400;
 
 function FetchingLine() {
@@ -168,7 +168,7 @@ const fetchingStyle = {
   "@keyframes sf-fetching": { from: { transform: "translateX(-100%)" }, to: { transform: "translateX(340%)" } },
 };
 
-/** The menu of a narrow window, over the page. It closes when another page is shown. */
+/** The menu of a narrow window opens over the page, and closes when you go to another page. */
 function MenuDrawer({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
   const { pathname } = useLocation();
   // biome-ignore lint/correctness/useExhaustiveDependencies: only when another page is shown
@@ -196,7 +196,7 @@ function SandboxNotice() {
   );
 }
 
-/** Shows a fault of our own program instead of a white page. React needs a class for this. */
+/** Shows our own crashes instead of a blank page. React requires a class for this. */
 class FaultBoundary extends Component<{ readonly children: ReactNode }, { readonly fault?: Error }> {
   static getDerivedStateFromError(fault: Error) {
     return { fault };

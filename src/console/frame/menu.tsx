@@ -1,5 +1,4 @@
-// The pages of a site, besides the overview and the lists of records, and the menu with links to all pages. The route, the item in the menu and the
-// shortcut of a page follow from its line.
+// The menu, and a site's pages other than the overview and lists of records. Each page's line here defines its route, menu item and shortcut.
 
 import { Box, type Theme } from "@mui/material";
 import type { ComponentType, ReactElement } from "react";
@@ -31,15 +30,15 @@ import { type TextKey, translate } from "../text/translate.ts";
 import { WebhooksPage } from "../webhooks/webhooks-page.tsx";
 
 interface SitePage {
-  /** The last part of its address. The texts of the page have the same name. */
+  /** The last part of the page's address. The page's texts have the same name. */
   readonly name: "history" | "import" | "keys" | "operators" | "requests" | "sites" | "webhooks";
   readonly Icon: IconComponent;
   /** The key that opens the page after `g`. */
   readonly key: string;
   readonly Page: ComponentType;
-  /** The right without which nobody may open the page. */
+  /** The right an operator needs to open the page. */
   readonly needs?: RightInfo;
-  /** Whether only operators of all sites may open the page. */
+  /** Whether only operators of all sites can open the page. */
   readonly isForAllSites?: true;
 }
 
@@ -65,12 +64,12 @@ function mayOpen({ needs = "read", isForAllSites }: SitePage, { sites, rights }:
   return rights.includes(needs) && (!isForAllSites || sites === null);
 }
 
-/** Returns the pages that an operator may open, in the groups of the menu. */
+/** Returns the pages an operator can open, grouped as in the menu. */
 export function pagesOf(session: Access): readonly (readonly SitePage[])[] {
   return groups.map((pages) => pages.filter((page) => mayOpen(page, session))).filter(({ length }) => length > 0);
 }
 
-/** Returns the page with this name, or undefined. If the operator may not open it, it says who may. */
+/** Returns the page with this name, or undefined if there is none. If the operator can't open it, returns a page that says who can. */
 export function pageNamed(wanted: string, session: Access): ReactElement | undefined {
   const page = groups.flat().find(({ name }) => name === wanted);
   if (!page) return undefined;
@@ -78,14 +77,13 @@ export function pageNamed(wanted: string, session: Access): ReactElement | undef
 }
 
 interface Entry {
-  /** The last part of the address; the empty text for the overview. */
+  /** The last part of the address; empty for the overview. */
   readonly name: string;
   readonly text: string;
   readonly Icon: IconComponent;
 }
 
 interface PageMenuProps {
-  /** Whether only the icons are shown. */
   readonly isNarrow: boolean;
   readonly onFollow?: () => void;
 }
@@ -117,7 +115,7 @@ export function PageMenu({ isNarrow, onFollow }: PageMenuProps) {
   );
 }
 
-/** The heading above an entry, and the others of its group. */
+/** The heading shown above an entry, for its whole group. */
 const headings: Readonly<Record<string, TextKey>> = { requests: "app.menu_developers", sites: "app.menu_server" };
 
 function headingOf([first]: readonly Entry[]): string | undefined {
@@ -125,7 +123,7 @@ function headingOf([first]: readonly Entry[]): string | undefined {
   return heading && translate(heading);
 }
 
-/** The entries of the menu: the overview and the lists of records, and then the other pages in their groups. */
+/** The menu's entries: the overview and lists of records, then the other pages in their groups. */
 function useGroups(): readonly (readonly Entry[])[] {
   const { resources } = useDeclared();
   const pages = pagesOf(useSession()).map((group) =>
@@ -140,7 +138,7 @@ function useGroups(): readonly (readonly Entry[])[] {
   return [[overview, ...lists], ...pages];
 }
 
-/** One rule for all entries. Where only icons are shown, screen readers still read the texts. */
+/** One rule styles all entries. Where only icons are visible, screen readers still read the texts. */
 const menuStyle = (theme: Theme) => ({
   py: 1,
   "& ul": { listStyle: "none", m: 0, px: 1, py: 0.75 },

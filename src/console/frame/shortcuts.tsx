@@ -1,4 +1,4 @@
-// The keyboard shortcuts: listens for keys, opens pages, and shows the list of shortcuts.
+// Keyboard shortcuts: handles their keys, and lists them in a dialog.
 
 import { Stack, Table, TableBody, TableCell, TableRow, Typography } from "@mui/material";
 import { useEffect, useEffectEvent, useMemo } from "react";
@@ -12,7 +12,7 @@ import { pagesOf } from "./menu.tsx";
 
 interface Destination {
   readonly key: string;
-  /** Path of the page, below the path of the site. */
+  /** The page's path, below the site's. */
   readonly path: string;
   readonly label: string;
 }
@@ -24,7 +24,7 @@ export function Shortcuts() {
     const found = destinations.find((one) => one.key === key);
     if (found) navigate(`/${siteName}${found.path}`);
   });
-  // One listener for the whole time. A listener of each render would forget the first key if the page changes between the two keys.
+  // One listener for the whole time. A new one per render would forget the first key if the page changes before the second.
   useEffect(() => {
     const onKeyDown = createListener((key) => go(key));
     document.addEventListener("keydown", onKeyDown);
@@ -42,7 +42,7 @@ function useDestinations(): readonly Destination[] {
       .flat()
       .map(({ name, key }) => ({ key, path: `/${name}`, label: translate(`${name}.title`) }));
     const used = new Set([overview, ...pages].map(({ key }) => key));
-    // The key of a list is the first letter of its path that no other page has.
+    // A list's key is the first letter of its path that no other page uses.
     const lists = resources.flatMap(({ path, plural }) => {
       const key = [...path].find((letter) => !used.has(letter));
       if (key) used.add(key);
@@ -64,7 +64,7 @@ function createListener(go: (key: string) => void): (event: KeyboardEvent) => vo
       return openPanel("find");
     }
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || isCovered()) return;
-    // Compare the times of the key presses, because a busy page handles the second key late.
+    // Go by when the keys were pressed, because a busy page handles the second one late.
     const isSecond = timeStamp < goUntil;
     goUntil = 0;
     if (isSecond) return go(key);
@@ -84,7 +84,7 @@ function isTyping(target: EventTarget | null): boolean {
   return !isBox && Boolean(element?.closest?.("input, textarea, select, [contenteditable]"));
 }
 
-/** Whether a dialog or a form covers the page. It has the focus while it is open. While it closes, it is still visible, but the focus has left it. */
+/** Whether a dialog or a form covers the page. While open, it has the focus. While it closes, it's still visible, but the focus has left it. */
 function isCovered(): boolean {
   return Boolean(document.activeElement?.closest(".MuiModal-root"));
 }

@@ -1,4 +1,4 @@
-// Shows the site and the page in the address: their data and the layout around them.
+// Loads the site in the address, and shows its page in the layout.
 
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useMemo } from "react";
@@ -18,11 +18,11 @@ import { pageNamed } from "./menu.tsx";
 interface FrameProps {
   readonly session: SessionInfo;
   readonly declared: Declared;
-  /** Reads the sites again. */
+  /** Reloads the sites. */
   readonly reload: () => Promise<void>;
 }
 
-/** Shows the site in the address; without one, the first site. */
+/** Shows the site in the address, or the first one if the address has none. */
 export function SiteFrame({ session, declared, reload }: FrameProps) {
   const [siteName = ""] = usePath();
   const site = declared.sites.find(({ name }) => name === siteName);
@@ -36,7 +36,7 @@ export function SiteFrame({ session, declared, reload }: FrameProps) {
   return (
     <SiteContext value={shown}>
       <QueryClientProvider client={queryClient}>
-        {/* Another site begins without anything that was chosen or typed. */}
+        {/* Switching sites discards whatever was chosen or typed. */}
         <ConsoleLayout key={siteName}>
           <ShownPage />
         </ConsoleLayout>
@@ -60,7 +60,7 @@ function Redirect({ to }: { readonly to: string }) {
   return null;
 }
 
-/** The page for an unknown site, or a site of other operators. @param first name of the site to link to */
+/** Shown if the site doesn't exist, or belongs to other operators. @param first name of the site to link to */
 function UnknownSite({ siteName, first }: { readonly siteName: string; readonly first: string }) {
   return (
     <PlainPage
@@ -75,8 +75,8 @@ function UnknownSite({ siteName, first }: { readonly siteName: string; readonly 
 const retryDelayMs = 1000;
 
 /**
- * Creates the cache of a site's reads. A read is repeated once if the server could not be reached or failed (5xx), but not if it was rejected (4xx).
- * Requests wait themselves while the server cannot be reached, so the browser's opinion about the network does not count.
+ * Creates the cache for a site's reads. If the server couldn't be reached or failed (5xx), a read is repeated once; if it was rejected (4xx), it
+ * isn't. Requests already wait while the server can't be reached, so the browser's idea of being online doesn't matter.
  */
 function createQueryClient(): QueryClient {
   return new QueryClient({

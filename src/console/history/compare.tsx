@@ -1,4 +1,4 @@
-// Compares two states of a record, field by field: two that are ticked in its history, or one of them with the record now.
+// Compares two states of a record, field by field: two that are selected in its history, or one of them with the current record.
 
 import {
   Alert,
@@ -28,9 +28,9 @@ import { nameOfActor } from "./description.tsx";
 import { usePresentRecord, useRestore } from "./history.ts";
 
 interface CompareBarProps {
-  /** The ticked entries: at most two. */
+  /** The selected entries, at most two. */
   readonly states: readonly HistoryEntryInfo[];
-  /** Unticks them. */
+  /** Clears the selection. */
   readonly onClose: () => void;
 }
 
@@ -74,7 +74,7 @@ interface State {
   readonly title: string;
   readonly explain: string;
   readonly values: RecordValues | null;
-  /** The revision to restore; undefined if the record is like this now, if it did not exist, or if the operator may not change it. */
+  /** The revision to restore. Undefined if it's the current one, if the record didn't exist then, or if the operator can't change it. */
   readonly revision: number | undefined;
 }
 
@@ -134,7 +134,7 @@ interface StateTableProps {
   readonly onRestored: () => void;
 }
 
-/** All fields of two states side by side. On a phone, the name of a field is above its values. */
+/** All fields of two states side by side. On a phone, a field's name is above its values. */
 function StateTable({ left, right, isShort, resource, id, onRestored }: StateTableProps) {
   const isNarrow = useIsNarrow();
   const fields = fieldsOf(left.values, right.values).filter(({ before, after }) => !isShort || before !== after);

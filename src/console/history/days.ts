@@ -1,18 +1,18 @@
-// The days that the history is limited to, such as those of last week, in the reader's time zone. A day is a text such as `2026-01-31`.
+// Date ranges for the history, such as last week, in the reader's time zone. A day is a string such as `2026-01-31`.
 
 import { toDayText } from "../text/times.tsx";
 
-/** A range of days, both included. An empty text leaves its end open. */
+/** A range of days, including both. An empty string leaves that end open. */
 interface Days {
   readonly from: string;
   readonly to: string;
 }
 
-/** Ranges that are chosen with one click: `month` is the calendar month before the present one. */
+/** One-click ranges. `month` is the previous calendar month. */
 export const dayPresets = ["today", "yesterday", "week", "month"] as const;
 type DayPreset = (typeof dayPresets)[number];
 
-/** Returns the days of a preset. @param now milliseconds since 1970 */
+/** Returns a preset's days. @param now milliseconds since 1970 */
 export function daysOf(preset: DayPreset, now: number): Days {
   const date = new Date(now);
   const ago = (days: number) => toDayText(new Date(date.getFullYear(), date.getMonth(), date.getDate() - days));
@@ -24,7 +24,7 @@ export function daysOf(preset: DayPreset, now: number): Days {
   return { from: ago(first), to: ago(last) };
 }
 
-/** Returns the preset with these days, if there is one. */
+/** Returns the preset for these days, if there is one. */
 export function presetOf({ from, to }: Days, now: number): DayPreset | undefined {
   return dayPresets.find((preset) => {
     const days = daysOf(preset, now);
@@ -32,7 +32,7 @@ export function presetOf({ from, to }: Days, now: number): DayPreset | undefined
   });
 }
 
-/** Returns the beginning of the first day, and of the day after the last one, in ISO 8601. */
+/** Returns the start of the first day, and of the day after the last one, in ISO 8601. */
 export function toInstants({ from, to }: Days): { readonly from?: string; readonly to?: string } {
   const midnight = (day: string, offset: number) => {
     const [year = 0, month = 1, date = 1] = day.split("-").map(Number);
@@ -41,7 +41,7 @@ export function toInstants({ from, to }: Days): { readonly from?: string; readon
   return { ...(from ? { from: midnight(from, 0) } : {}), ...(to ? { to: midnight(to, 1) } : {}) };
 }
 
-/** Returns the text of a day; the empty text if it does not name a day of the years 1000 to 9999. */
+/** Returns a day's text, or an empty string unless it's a day in the years 1000 to 9999. */
 export function parseDay(text: string | null): string {
   const [, year, month, day] = /^([1-9]\d{3})-(\d\d)-(\d\d)$/.exec(text ?? "") ?? [];
   const date = new Date(Number(year), Number(month) - 1, Number(day));

@@ -1,4 +1,4 @@
-// Describes a change of the history: in a few words, by the name of its actor, and by the old and new values of the fields.
+// Describes a change in the history: in a few words, by who made it, and by the old and new values of its fields.
 
 import { Box, Table, TableBody, TableCell, TableRow, Typography } from "@mui/material";
 import type { HistoryEntryInfo, RecordValues } from "../../admin/api/record-types.ts";
@@ -27,15 +27,12 @@ export function useSummary({ counts, resources, change, first, last }: HistoryEn
 
 const operations = ["create", "update", "delete"] as const;
 
-/** Joins the parts of a summary: `created 3, changed 2 and deleted 1`. */
+/** Joins the parts of a summary, such as `created 3, changed 2 and deleted 1`. */
 function joined(parts: readonly string[], and: string): string {
   return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} ${and} ${parts.at(-1)}`;
 }
 
-/**
- * Names who made a change for people: `anna` for `console:anna`, `root (command line)` for `operator:root`, and a key by its label.
- * @param actorLabel the label of the key
- */
+/** Names who made a change: `anna` for `console:anna`, `root (command line)` for `operator:root`, and keys by their label. */
 export function nameOfActor({ actor, actorLabel }: Pick<HistoryEntryInfo, "actor" | "actorLabel">): string {
   if (actorLabel) return translate("history.actor_key", { name: showInvisible(actorLabel) });
   const [kind = "", ...rest] = actor.split(":");
@@ -45,7 +42,7 @@ export function nameOfActor({ actor, actorLabel }: Pick<HistoryEntryInfo, "actor
     : showInvisible(actor);
 }
 
-/** Keeps the old value on the left of the new value, even if both are written from right to left. */
+/** Keeps the old value left of the new one, even if both are written from right to left. */
 const isolated = { unicodeBidi: "isolate" } as const;
 const oldValue = { ...isolated, color: "error.main", overflowWrap: "anywhere" } as const;
 const newValue = { ...isolated, color: "success.main", textDecoration: "none", overflowWrap: "anywhere" } as const;
@@ -79,7 +76,7 @@ export function ChangedFields({
   );
 }
 
-/** Shows the old and the new value of a field. An empty value is not shown. */
+/** Shows a field's old and new value, leaving out empty ones. */
 export function OldAndNewValue({ before, after }: { readonly before: string; readonly after: string }) {
   return (
     <>

@@ -1,5 +1,5 @@
-// A list of entries of the history: of a site, of a record, or of one run. An entry opens to show its changes, and to undo them. Two states of a record
-// can be compared.
+// A list of history entries, for a site, a record or one run. Entries expand to show their changes, and to undo them. Two states of a record can be
+// compared.
 
 import {
   Accordion,
@@ -31,13 +31,13 @@ import { UndoDialog } from "./undo-dialog.tsx";
 
 interface HistoryListProps {
   readonly filter: HistoryFilter;
-  /** Whether the list shows the history of one record. If so, it offers to restore and to compare earlier states. */
+  /** Whether this is the history of one record, whose earlier states can be restored and compared. */
   readonly isOfRecord?: boolean;
-  /** Maximum number of entries to show; the default is all, page by page. */
+  /** Maximum entries to show. By default, all are shown, page by page. */
   readonly max?: number;
-  /** Whether a heading precedes the entries of each day. If so, an entry shows only the hour. */
+  /** Whether each day has a heading. If so, entries only show the time. */
   readonly hasDays?: boolean;
-  /** Removes the filters, if there are any that a person has chosen. */
+  /** Clears the filters, if any are set. */
   readonly onClear?: (() => void) | undefined;
 }
 
@@ -58,7 +58,7 @@ export function HistoryList({
   if (error) return <ReadFailed error={error} onRetry={refetch} />;
   const shown = entries.slice(0, max);
   const tick = (entry: HistoryEntryInfo, isTicked: boolean) =>
-    // The third tick replaces the first one.
+    // Selecting a third one deselects the first.
     setTicked([...ticked.filter(({ last }) => last !== entry.last), ...(isTicked ? [entry] : [])].slice(-2));
   return (
     <>
@@ -95,7 +95,7 @@ export function HistoryList({
   );
 }
 
-/** The day of an entry in the reader's time zone; the empty text without an entry. */
+/** An entry's day in the reader's time zone; empty without an entry. */
 function dayOf(entry: HistoryEntryInfo | undefined): string {
   return entry ? toDayText(new Date(entry.at)) : "";
 }
@@ -137,11 +137,11 @@ interface EntryProps {
   readonly entry: HistoryEntryInfo;
   readonly isOfRecord: boolean;
   readonly hasDays: boolean;
-  /** Whether the entry may have more changes that were not read yet. */
+  /** Whether the entry may have more changes that haven't been read yet. */
   readonly isCut: boolean;
   readonly onUndo: () => void;
   readonly isTicked: boolean;
-  /** Ticks the entry for a comparison; undefined if it cannot be compared. */
+  /** Selects the entry for a comparison; undefined if it can't be compared. */
   readonly onTick: ((isTicked: boolean) => void) | undefined;
 }
 
@@ -186,7 +186,7 @@ function Entry({ entry, isOfRecord, hasDays, isCut, onUndo, isTicked, onTick }: 
             {mayChange && isOfRecord && entry.change.after && <RestoreButton entry={entry} />}
             {isSingle && !isOfRecord && <RecordLinks entry={entry} />}
           </Stack>
-          {/* Below the buttons, because a batch request or an import can have thousands of changes. */}
+          {/* Below the buttons, because a batch or import can have thousands of changes. */}
           {!isSingle && <HistoryList filter={{ within: { first: entry.first, last: entry.last, run: entry.run } }} />}
         </AccordionDetails>
       </Accordion>

@@ -1,5 +1,5 @@
-// The page of the history: what changed in the site, when, and by whom. Its filters (days, kind of record, kind of change and person) are in the address
-// of the page, so that a person can share it.
+// The history page: what changed in the site, when, and by whom. Its filters (days, kind of record, kind of change, and person) are in the address,
+// so that it can be shared.
 
 import { Autocomplete, Box, Button, Card, Chip, TextField } from "@mui/material";
 import { useMemo, useState } from "react";
@@ -54,20 +54,20 @@ export function HistoryPage() {
 
 const kinds = ["create", "update", "delete"] as const;
 
-/** The filters that a person has chosen; an empty text for none. */
+/** The filters that are set; an empty string means none. */
 interface Chosen {
   readonly from: string;
   readonly to: string;
-  /** The path of a resource. */
+  /** A resource's path. */
   readonly resource: string;
   readonly kind: (typeof kinds)[number] | "";
-  /** An actor in the form of the journal, or the name of a person. */
+  /** An actor as in the journal, or an operator's name. */
   readonly by: string;
-  /** The ID of a record of the resource. */
+  /** A record's ID. */
   readonly id: string;
 }
 
-/** Returns the filters in the address, as a query of the history, and a function that changes some of them. Ignores invalid ones. */
+/** Returns the filters in the address as a query, ignoring invalid ones, and a function that changes some of them. */
 function useFilters() {
   const [parameters, change] = useAddress();
   const { resources } = useDeclared();
@@ -161,7 +161,7 @@ function Filters({ chosen, set, clear }: FiltersProps) {
   );
 }
 
-/** The width of a control: half of a phone. */
+/** The width of a control: half of a phone's. */
 const controlStyle = { m: 0, width: { xs: "calc(50% - 4px)", sm: 152 } } as const;
 
 interface DayFieldProps {
@@ -170,9 +170,9 @@ interface DayFieldProps {
   readonly onChange: (day: string) => void;
 }
 
-/** A field for a day. While the day is incomplete, its value is empty. */
+/** A date field. While the date is incomplete, its value is empty. */
 function DayField({ label, value, onChange }: DayFieldProps) {
-  // While a year is typed, the field has years such as 0002, which are not used yet.
+  // While a year is being typed, the field has years such as 0002. Don't use those yet.
   const [typed, setTyped] = useState({ value, text: value });
   if (typed.value !== value) setTyped({ value, text: value });
   return (
@@ -189,7 +189,7 @@ function DayField({ label, value, onChange }: DayFieldProps) {
   );
 }
 
-/** Chooses a person or key: offers the reader, and those of the latest changes, and accepts any other name. */
+/** Chooses a person or key. Suggests you and those of the latest changes, and accepts any other name. */
 function PersonChoice({ value, onChange }: Pick<DayFieldProps, "value" | "onChange">) {
   const { operator } = useSession();
   const { entries } = useHistory({}, 0);

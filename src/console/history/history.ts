@@ -1,4 +1,4 @@
-// Reads the history of a site, and restores records.
+// Reads a site's history, and restores records.
 
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
@@ -20,23 +20,23 @@ export interface HistoryFilter {
   readonly resource?: string;
   readonly id?: number;
   readonly kind?: "create" | "update" | "delete";
-  /** An actor, or the name of a person. */
+  /** An actor, or an operator's name. */
   readonly actor?: string;
-  /** Only changes from this time on, and before this time, in ISO 8601. */
+  /** Only changes from this time until before the other, in ISO 8601. */
   readonly from?: string;
   readonly to?: string;
-  /** Lists the single changes of this entry, each as an entry of its own. */
+  /** Lists this entry's changes one by one. */
   readonly within?: UndoableEntry;
 }
 
-/** Number of entries in a page. The server reads at most 10,000 changes for a page. If a page has fewer entries, its last entry may be incomplete. */
+/** Entries per page. The server reads at most 10,000 changes for a page. If it has fewer entries than this, the last one may be incomplete. */
 const pageSize = 50;
-/** Maximum number of pages that are read automatically to complete an entry, or to find the first entry. */
+/** Maximum pages to read automatically to complete an entry, or to find the first one. */
 const maxPages = 100;
 
 /**
- * Reads the history, page by page. While the last entry is incomplete (`isCut`), reads further pages automatically.
- * @param max the number of entries that the caller shows
+ * Reads the history, page by page. While the last entry is incomplete (`isCut`), reads on automatically. @param max the number of entries that the
+ * caller shows
  */
 export function useHistory(filter: HistoryFilter, max = Number.POSITIVE_INFINITY) {
   const siteName = useSiteName();
@@ -54,7 +54,7 @@ export function useHistory(filter: HistoryFilter, max = Number.POSITIVE_INFINITY
   const isCut = hasNextPage && (pages.at(-1)?.entries.length ?? 0) < pageSize;
   const isSearching = isCut && entries.length <= max && pages.length < limit && !isFetchNextPageError;
   useEffect(() => {
-    // Several parts of a page may show the same history. They share the request: otherwise each would cancel that of another, and send it again.
+    // Parts of a page may show the same history. They share a request: otherwise each would cancel the other's and send it again.
     if (isSearching && !isFetching) void fetchNextPage({ cancelRefetch: false });
   }, [isSearching, isFetching, fetchNextPage]);
   const more = () => {
@@ -64,7 +64,7 @@ export function useHistory(filter: HistoryFilter, max = Number.POSITIVE_INFINITY
   return { ...query, entries, isCut, isSearching, more };
 }
 
-/** Returns a function that restores a record as it was at a revision, and offers to undo that. */
+/** Returns a function that restores a record to a revision, and offers to undo that. */
 export function useRestore() {
   const siteName = useSiteName();
   const queries = useQueryClient();
@@ -77,7 +77,7 @@ export function useRestore() {
   };
 }
 
-/** Reads the present state of a record; null if it does not exist. */
+/** Reads a record's current state; null if it doesn't exist. */
 export function usePresentRecord(resource: string, id: number) {
   const { data, error, refetch } = useRead<RecordResponse>(useSitePath(`/records/${resource}/${id}`));
   const isMissing = error instanceof HttpError && error.status === 404;
@@ -85,14 +85,14 @@ export function usePresentRecord(resource: string, id: number) {
 }
 
 /**
- * Returns a function that saves the changes that a filter selects as a CSV file, and the number of changes that were read so far; undefined if none are
- * being read. The file is read in parts. While the server cannot be reached, the next part waits.
+ * Returns a function that saves the filtered changes as a CSV file, and the number of changes read so far, or undefined if it isn't running. The file
+ * is read in parts, which wait while the server can't be reached.
  */
 export function useHistoryFile(filter: Omit<HistoryFilter, "within">) {
   const siteName = useSiteName();
   const [changes, setChanges] = useState<number>();
   async function save(): Promise<void> {
-    // A byte order mark, so that Excel reads the file as UTF-8. The browser can keep the parts outside of its memory.
+    // A byte order mark, so that Excel reads the file as UTF-8. Browsers can keep blobs out of memory.
     const parts: Blob[] = [new Blob(["\ufeff"])];
     const query = toParameters(filter);
     let [after, count]: [number | null, number] = [null, 0];
@@ -131,7 +131,7 @@ function toQuery({ within, ...filter }: HistoryFilter, before: number | null): U
   return query;
 }
 
-/** Returns the entries of all pages. Joins the parts of a run that was cut by the end of a page. */
+/** Returns the entries of all pages. Rejoins runs that were cut by the end of a page. */
 export function joinPages(pages: readonly Pick<HistoryResponse, "entries">[]): HistoryEntryInfo[] {
   const entries: HistoryEntryInfo[] = [];
   for (const entry of pages.flatMap((page) => page.entries)) {

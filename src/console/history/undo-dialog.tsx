@@ -1,4 +1,4 @@
-// The dialog of an undo. It first does a dry run, and lists the records that the undo would skip.
+// The dialog for an undo, which starts with a dry run, and lists records that would be skipped.
 
 import { Alert, List, ListItem, Typography } from "@mui/material";
 import { useEffect, useState } from "react";
@@ -51,7 +51,7 @@ export function UndoDialog({ entry, onDone, onClose }: UndoDialogProps) {
 
 const shownRecords = 10;
 
-/** Lists the records that the undo skips, because they were changed again later. */
+/** Lists the records that the undo skips because they have been changed since. */
 function SkippedRecords({ plan }: { readonly plan: UndoResponse }) {
   return (
     <Alert severity="warning">

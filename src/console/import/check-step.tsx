@@ -1,4 +1,4 @@
-// The third step of an import: the result of the dry run. The operator excludes rows, and starts the import.
+// The third step of an import shows the result of the dry run. The operator can exclude rows, and starts the import.
 
 import {
   Alert,
@@ -26,7 +26,7 @@ import { ActionBar, ImportProgress } from "./step-parts.tsx";
 interface CheckStepProps {
   readonly info: ImportInfo;
   readonly onBack: () => void;
-  /** Called when the import has started to store rows: shows its step. */
+  /** Called once the import has started, to show its step. */
   readonly onStarted: () => Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export function CheckStep({ info, onBack, onStarted }: CheckStepProps) {
   return <CheckResult key={info.rows} info={info} onBack={onBack} onStarted={onStarted} />;
 }
 
-/** The kinds of rows that change records, of which the operator may exclude some. */
+/** Rows that change records, which the operator can exclude. */
 const changes = ["created", "updated"] as const;
 
 type Excluded = Readonly<Record<(typeof changes)[number], Exclusion>>;
@@ -133,11 +133,11 @@ function Missing({ info, missing: { count, total, obstacle }, isRemoving, onChan
 
 interface RunBarProps extends CheckStepProps {
   readonly excluded: Excluded;
-  /** The number of records to remove. */
+  /** Number of records to remove. */
   readonly removals: number;
 }
 
-/** The bar with the button that starts the import. If records are to be removed, a dialog asks for their number first. */
+/** The bar with the button that starts the import. If records will be removed, a dialog first asks to type how many. */
 function RunBar({ info, excluded, removals, onBack, onStarted }: RunBarProps) {
   const siteName = useSiteName();
   const plural = pluralOf(useDeclared().resources, info.resource);

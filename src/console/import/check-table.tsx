@@ -1,4 +1,4 @@
-// The entries of one kind in the report of a dry run or import, a row each: what changes in which field, or the values of a refused row with the reasons.
+// The entries of one kind in the report of a check or import, with what changes in which field, or a rejected row's values and the reasons.
 
 import { Box, Checkbox, FormControlLabel, TablePagination, Typography } from "@mui/material";
 import { keepPreviousData } from "@tanstack/react-query";
@@ -14,12 +14,12 @@ import { showInvisible, translate } from "../text/translate.ts";
 import type { EntryKind } from "./imports.ts";
 
 interface CheckTableProps {
-  /** ID of the import. */
+  /** The import's ID. */
   readonly id: string;
-  /** Path of the resource. */
+  /** The resource's path. */
   readonly resource: string;
   readonly kind: EntryKind;
-  /** Which rows are excluded; undefined if no row can be excluded. */
+  /** Which rows are excluded; undefined if none can be. */
   readonly exclusion?: Exclusion | undefined;
   readonly onExclude?: (exclusion: Exclusion) => void;
 }
@@ -27,7 +27,7 @@ interface CheckTableProps {
 export interface Exclusion {
   /** Whether all rows of the kind are excluded. */
   readonly isAll: boolean;
-  /** The numbers of the rows that are excluded one by one. */
+  /** Numbers of the rows that are excluded individually. */
   readonly rows: ReadonlySet<number>;
 }
 
@@ -107,7 +107,7 @@ function keyOf({ row, id }: ImportRowInfo): number {
   return row || -(id ?? 0);
 }
 
-/** Returns the name of an entry for screen readers, and for the label of its tick box. */
+/** Names an entry for screen readers and the label of its checkbox. */
 function nameForReaders({ row, before, after }: ImportRowInfo): string {
   const name = showInvisible(textAt(after ?? before ?? {}, "Name"));
   return row === 0 ? name : translate("import.row", { row, name });
@@ -115,7 +115,7 @@ function nameForReaders({ row, before, after }: ImportRowInfo): string {
 
 const maxFaults = 5;
 
-/** Returns the columns for the entries of a page: only fields that an entry has, or would change. */
+/** Returns columns for only those fields that some entry on the page has or would change. */
 function toColumns(
   rows: readonly ImportRowInfo[],
   kind: EntryKind,
@@ -153,7 +153,7 @@ function hasContent({ before, after, faults }: ImportRowInfo, kind: EntryKind, p
   return kind === "updated" ? old !== now : old !== "" || now !== "" || faults.some(({ field }) => field === path);
 }
 
-/** Returns the content of a field: its value before and after, or its value with the reason why it is refused. */
+/** Shows a field's value before and after, or its rejected value and why. */
 function contentOf(row: ImportRowInfo, path: string): ReactNode {
   const { kind, before, after, faults } = row;
   const [old, now] = [textAt(before ?? {}, path), textAt(after ?? {}, path)];
@@ -173,7 +173,7 @@ function contentOf(row: ImportRowInfo, path: string): ReactNode {
   return now === "" ? null : showInvisible(now);
 }
 
-/** The column with the reasons that belong to no field of the table. @param shown the fields of the table */
+/** The column for reasons that don't belong to any of the table's fields. @param shown those fields */
 function reasonColumn(shown: ReadonlySet<string>): DataColumn<ImportRowInfo> {
   return {
     name: "reason",

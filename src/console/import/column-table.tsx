@@ -1,4 +1,4 @@
-// The columns of the file, a row each: its name, a sample of its cells, and the field that it becomes.
+// The file's columns, one per row: its name, sample data, and the field it maps to.
 
 import { Alert, Box, Stack, Typography } from "@mui/material";
 import { useMemo } from "react";
@@ -13,9 +13,9 @@ interface ColumnTableProps {
   readonly preview: FilePreviewResponse;
   readonly resource: ResourceInfo;
   readonly mapping: ImportMapping;
-  /** The columns whose fields are guessed, and not chosen by the operator. */
+  /** Columns whose field was suggested rather than chosen by the operator. */
   readonly guessed: ReadonlySet<string>;
-  /** The field by which rows are matched with records. */
+  /** The field that rows are matched with records by. */
   readonly match: string;
   readonly onChange: (mapping: ImportMapping, column: string) => void;
 }
@@ -24,10 +24,10 @@ interface ColumnRow {
   readonly column: ColumnInfo;
   /** The position in the file, from 1. */
   readonly number: number;
-  /** The fields that it becomes. A mapping that was loaded from a file can have several. */
+  /** The fields it maps to. A mapping loaded from a file can have several. */
   readonly fields: readonly string[];
   readonly isGuessed: boolean;
-  /** Why it cannot be imported. */
+  /** Why it can't be imported. */
   readonly obstacle: string;
 }
 
@@ -116,7 +116,7 @@ interface FieldChoiceProps extends Pick<ColumnTableProps, "resource" | "mapping"
   readonly row: ColumnRow;
 }
 
-/** The field of one column. Choosing a field that another column has takes it from there. */
+/** Chooses a column's field. If another column has that field, it loses it. */
 function FieldChoice({ row, resource, mapping, onChange }: FieldChoiceProps) {
   const { column, fields, isGuessed } = row;
   const [field = "", ...others] = fields;
@@ -163,7 +163,7 @@ const selectStyle = {
   maxWidth: "100%",
 } as const;
 
-/** Returns the text of an option, with the other column that has the field now. */
+/** Returns an option's text, including the column that has the field now. */
 function optionOf(path: string, isRequired: boolean, column: string, mapping: ImportMapping): string {
   const label = isRequired ? translate("import.required", { field: fullLabelOf(path) }) : fullLabelOf(path);
   const other = columnOf(mapping.fields[path]);

@@ -1,4 +1,4 @@
-// The second step of an import: the dialect of the file, the mapping of its columns, and the match field. Starts the dry run.
+// The second step of an import: the file's dialect, the column mapping and the match field. Starts the dry run.
 
 import { Alert, Button, Checkbox, FormControlLabel, Stack, Typography } from "@mui/material";
 import { useQuery } from "@tanstack/react-query";
@@ -33,10 +33,10 @@ import { ActionBar } from "./step-parts.tsx";
 
 interface ColumnsStepProps {
   readonly info: ImportInfo;
-  /** The previous choices, if the operator returns to this step. */
+  /** The previous choices, if the operator comes back to this step. */
   readonly options: CheckBody | undefined;
   readonly onOptions: (options: CheckBody) => void;
-  /** Called when the dry run has started: shows its step. */
+  /** Called once the dry run has started, to show its step. */
   readonly onChecked: () => Promise<void>;
   readonly onAnotherFile: () => void;
 }
@@ -64,7 +64,7 @@ export function ColumnsStep(props: ColumnsStepProps) {
       <Typography sx={{ overflowWrap: "anywhere" }}>{showInvisible(info.name)}</Typography>
       {error && <ReadFailed error={error} onRetry={refetch} />}
       {info.error && <FileError error={info.error} />}
-      {/* The page itself has converted a workbook to CSV. */}
+      {/* Workbooks have no dialect: the page itself converted them to CSV. */}
       {((preview?.format === "csv" && !/\.xls[mx]$/i.test(info.name)) || error) && (
         <DialectChoice
           preview={preview}
@@ -93,7 +93,7 @@ function Choices({ info, options, onOptions, onChecked, onAnotherFile, preview, 
   const siteName = useSiteName();
   const isCsv = preview.format === "csv";
   const [fitting, keep] = useKeptMapping(resource.path, preview);
-  // Keeping another mapping does not change what this step began with.
+  // Remembering another mapping doesn't change what this step started with.
   const [kept] = useState(isCsv && !options ? fitting : undefined);
   const { mapping, guessed, change, load } = useMapping(preview, options?.mapping ?? kept?.mapping);
   const [chosenMatch, setMatch] = useState(options?.match ?? kept?.match);
@@ -135,7 +135,7 @@ function Choices({ info, options, onOptions, onChecked, onAnotherFile, preview, 
   );
 }
 
-/** The mapping of the columns, and the columns whose fields are guessed. @param known a mapping of before; by default that of the server */
+/** The column mapping, and which columns' fields are suggestions. @param known an earlier mapping; by default the server's suggestion */
 function useMapping(preview: FilePreviewResponse, known: ImportMapping | undefined) {
   const [mapping, setMapping] = useState<ImportMapping>(known ?? suggestedMapping(preview));
   const [guessed, setGuessed] = useState(known ? noColumns : guessedColumns(preview));
@@ -159,7 +159,7 @@ interface MissingChoiceProps {
   readonly onChange: (isChosen: boolean) => void;
 }
 
-/** The choice to remove the records that the file lacks. The check says first how many they are. */
+/** Chooses whether to remove records that aren't in the file. The check counts them first. */
 function MissingChoice({ resource: { plural }, isChosen, isPossible, onChange }: MissingChoiceProps) {
   const explanation = useId();
   return (
@@ -182,7 +182,7 @@ function MissingChoice({ resource: { plural }, isChosen, isPossible, onChange }:
   );
 }
 
-/** Returns the match field: the chosen field, if the file has it. */
+/** Returns the match field: the chosen one, if the file has it. */
 function usableMatch(
   resource: ResourceInfo,
   mapping: ImportMapping,
@@ -243,12 +243,12 @@ interface MatchChoiceProps {
   readonly resource: ResourceInfo;
   /** Undefined for a format without columns (JSON, XML). */
   readonly mapping: ImportMapping | undefined;
-  /** The path of a field. */
+  /** The field's path. */
   readonly value: string;
   readonly onChange: (path: string) => void;
 }
 
-/** Chooses the match field: a row changes the record with the same value in this field. */
+/** Chooses the match field: a row updates the record with the same value in this field. */
 function MatchChoice({ resource, mapping, value, onChange }: MatchChoiceProps) {
   const isThere = (path: string) => !mapping || path in mapping.fields;
   const paths = resource.fields.map(({ path }) => path).filter(isThere);
@@ -288,7 +288,7 @@ function DialectChoice({ preview, dialect, onChange }: DialectChoiceProps) {
         value={delimiter}
         options={[
           ...Object.entries(delimiters).map(([character, name]) => [character, translate(`import.${name}`)] as const),
-          // A file can name any other character in a line `sep=`.
+          // A file can name any other character in a `sep=` line.
           ...(delimiter in delimiters ? [] : [[delimiter, delimiter] as const]),
         ]}
         onChange={(chosen) => onChange({ delimiter: chosen })}

@@ -1,4 +1,4 @@
-// The first step of an import: the records and the file, by a dialog or by dropping it; the sheet of a workbook; and the upload.
+// The first step of an import: choosing the resource, choosing or dropping a file, choosing a workbook's sheet, and the upload.
 
 import { Alert, Box, Button, LinearProgress, Stack, Typography } from "@mui/material";
 import { type DragEvent, useEffect, useRef, useState } from "react";
@@ -12,23 +12,23 @@ import { translate } from "../text/translate.ts";
 import { isWorkbook, type OpenWorkbook, openWorkbook, upload } from "./imports.ts";
 
 interface FileStepProps {
-  /** Called with the ID of the import when the whole file has arrived. */
+  /** Called with the import's ID once the whole file has been uploaded. */
   readonly onSent: (id: string) => void;
 }
 
 interface Work {
   readonly text: string;
-  /** The share that is done, 0 to 1. */
+  /** How much is done, 0 to 1. */
   readonly share: number;
 }
 
-/** A file that the operator has chosen, until its end or `signal`. */
+/** A file the operator has chosen. Work on it stops when `signal` is aborted. */
 interface ChosenFile {
   readonly name: string;
   readonly signal: AbortSignal;
 }
 
-/** A workbook of several sheets, of which the operator chooses one. */
+/** A workbook with several sheets, from which the operator picks one. */
 interface OpenChoice {
   readonly file: ChosenFile;
   readonly workbook: OpenWorkbook;
@@ -53,7 +53,7 @@ export function FileStep({ onSent }: FileStepProps) {
   );
 }
 
-/** Converts and sends a file. All of it ends when the operator leaves the step. */
+/** Converts and uploads a file. Everything stops when the operator leaves the step. */
 function useSending(resource: string, onSent: FileStepProps["onSent"]) {
   const siteName = useSiteName();
   const [work, setWork] = useState<Work>();
@@ -63,7 +63,7 @@ function useSending(resource: string, onSent: FileStepProps["onSent"]) {
   const control = useRef(new AbortController());
   useEffect(() => () => control.current.abort(), []);
 
-  /** Begins to show work on a file. Returns a function that shows the share that is done. Work on a cancelled file is not shown. */
+  /** Starts showing progress for a file, and returns a function that updates it. Cancelled files aren't shown. */
   function show(text: "import.converting" | "import.uploading", { name, signal }: ChosenFile) {
     const showShare = (share: number) => {
       if (!signal.aborted) setWork({ text: translate(text, { name }), share });
@@ -95,7 +95,7 @@ function useSending(resource: string, onSent: FileStepProps["onSent"]) {
     setChoice({ file, workbook });
   }
 
-  /** Runs a step. Shows why it failed, unless the operator has cancelled it. */
+  /** Runs a step, and shows why it failed, unless the operator cancelled it. */
   async function attempt(step: () => Promise<void>) {
     const { signal } = control.current;
     setFault("");
@@ -218,7 +218,7 @@ function DropZone({ onFile }: { readonly onFile: (file: File | null | undefined)
   );
 }
 
-/** Returns the path of the resource to offer first: the resource in the address of the page, otherwise the first. */
+/** Returns the path of the resource to offer first: the one in the page's address, or else the first. */
 export function useFirstResource(): string {
   const { resources } = useDeclared();
   const [parameters] = useAddress();
@@ -228,7 +228,7 @@ export function useFirstResource(): string {
 
 interface ResourceChoiceProps {
   readonly label: string;
-  /** Path of the chosen resource. */
+  /** The chosen resource's path. */
   readonly value: string;
   readonly onChange: (path: string) => void;
 }

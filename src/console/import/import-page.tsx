@@ -1,4 +1,4 @@
-// The page of imports and exports: shows the step that follows from the state of the import, the imports that can be continued, and the export.
+// The page of imports and exports. Shows the step that the import's state calls for, imports that can be continued, and the export.
 
 import {
   Alert,
@@ -35,7 +35,7 @@ import { RunStep } from "./run-step.tsx";
 
 const pollIntervalMs = 400;
 
-/** The page that imports a file in steps. Its address contains the ID of the import, so that the operator can leave the page or reload it. */
+/** Imports a file in steps. The import's ID is in the address, so that the operator can leave or reload the page. */
 export function ImportPage() {
   const siteName = useSiteName();
   const mayImport = useMay("records");
@@ -110,7 +110,10 @@ function CurrentImport({ id, onAnotherFile }: CurrentImportProps) {
   );
 }
 
-/** Returns the index of the step for a state. A failed dry run leads back to the columns; a failed run stays, because it may have stored rows. */
+/**
+ * Returns the index of the step for a state. A failed dry run leads back to the columns. A failed import stays on its step, because it may have
+ * stored rows.
+ */
 function stepOf({ state, run }: ImportInfo): number {
   if (state === "checking" || state === "checked") return 2;
   return run === null ? 1 : 3;
@@ -167,7 +170,7 @@ function ImportSteps({ step, isDone = false, children }: ImportStepsProps) {
   );
 }
 
-/** Lists the open imports, also those of other tabs, so that the operator can continue one. */
+/** Lists open imports, even those of other tabs, so that the operator can continue one. */
 function OpenImports() {
   const siteName = useSiteName();
   const { data, error, refetch } = useRead<ImportsResponse>(useSitePath("/imports"), { gcTime: 0 });

@@ -1,4 +1,4 @@
-// Calls the API of imports and exports, and the worker that converts workbooks to CSV.
+// Calls the API for imports and exports, and the worker that converts workbooks to CSV.
 
 import type { ImportInfo, ImportKind, ImportRowInfo, NewImportBody } from "../../admin/api/record-types.ts";
 import { callApi, sendBytes, sitePath } from "../api/call-api.ts";
@@ -7,7 +7,7 @@ import type { WorkbookRequest, WorkbookResponse } from "./workbook.ts";
 
 export const importKinds: readonly ImportKind[] = ["created", "updated", "unchanged", "rejected"];
 
-/** Size of a part in bytes. The server accepts bodies of up to 1 MiB. */
+/** Bytes per part. The server accepts bodies of up to 1 MiB. */
 const partBytes = 1024 * 1024;
 
 export function importPath(siteName: string, id: string): string {
@@ -15,10 +15,10 @@ export function importPath(siteName: string, id: string): string {
 }
 
 /**
- * Opens an import and sends its file. If that fails, removes the import.
- * @param onProgress called with the share of the file that has arrived, 0 to 1
+ * Opens an import and uploads its file. Removes the import again if that fails.
+ * @param onProgress called with how much of the file has been uploaded, 0 to 1
  * @param signal stops the upload
- * @returns the ID of the import
+ * @returns the import's ID
  */
 export async function upload(
   siteName: string,
@@ -46,34 +46,34 @@ export async function upload(
   }
 }
 
-/** Stops an import and removes its file. Rows that are already stored are kept. */
+/** Stops an import and removes its file. Rows already stored are kept. */
 export function discardImport(siteName: string, id: string): Promise<void> {
   return callApi("DELETE", importPath(siteName, id));
 }
 
 export type EntryKind = ImportRowInfo["kind"];
 
-// Workbooks. The worker is a script of its own, which the browser loads only for such a file.
+// Workbooks. The worker is a separate script that browsers only load for such files.
 
 const maxConversionMs = 180_000;
 
-/** Whether a file is a workbook, by its first bytes: a ZIP archive, or a file of an old program. */
+/** Recognizes a workbook by its first bytes: those of a ZIP archive, or of Excel's old format. */
 export async function isWorkbook(file: Blob): Promise<boolean> {
   const [first, second, third] = new Uint8Array(await file.slice(0, 3).arrayBuffer());
   return (first === 0x50 && second === 0x4b) || (first === 0xd0 && second === 0xcf && third === 0x11);
 }
 
 export interface OpenWorkbook {
-  /** The names of its sheets. */
+  /** The sheets' names. */
   readonly sheets: readonly string[];
-  /** Converts a sheet to CSV. @param onProgress called with the share that was read, 0 to 1 @throws Error for the operator */
+  /** Converts a sheet to CSV. @param onProgress called with how much has been read, 0 to 1 @throws Error with a message for the operator */
   toCsv(sheet: number, onProgress: (share: number) => void): Promise<Blob>;
 }
 
 /**
  * Opens a workbook.
- * @param signal ends the worker. Abort it also when the workbook is not needed any more
- * @throws Error for the operator, if the file cannot be read
+ * @param signal ends the worker; abort it once the workbook is no longer needed
+ * @throws Error with a message for the operator, if the file can't be read
  */
 export async function openWorkbook(file: Blob, signal: AbortSignal): Promise<OpenWorkbook> {
   const worker = new Worker("/console-xlsx.js", { type: "module" });
@@ -90,7 +90,7 @@ export async function openWorkbook(file: Blob, signal: AbortSignal): Promise<Ope
   };
 }
 
-/** Sends a request to the worker, and waits for its response. @throws Error for the operator */
+/** Sends a request to the worker, and waits for its response. @throws Error with a message for the operator */
 function ask(
   worker: Worker,
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-// Mappings of columns to fields: suggests one, changes it, reads and writes it as a file, and keeps the last one in the browser for the next file.
+// Mappings of columns to fields: suggests and changes them, reads and writes them as files, and remembers the last one for the next file.
 
 import type { FilePreviewResponse, ImportMapping } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
@@ -10,7 +10,7 @@ interface KeptMapping {
   readonly match: string;
 }
 
-/** Returns the mapping of the last import of a resource, if there is one and the file has all of its columns, and a function that keeps another one. */
+/** Returns the mapping of a resource's last import, if there is one and the file has all its columns, and a function that remembers another one. */
 export function useKeptMapping(
   resource: string,
   { columns = [] }: FilePreviewResponse,
@@ -30,7 +30,7 @@ export function guessedColumns({ columns = [] }: FilePreviewResponse): ReadonlyS
   return new Set(columns.filter(({ isGuessed }) => isGuessed).map(({ name }) => name));
 }
 
-/** Suggests the match field: the ID if it has a column; otherwise the first required field that has one, and `Code` before others. */
+/** Suggests the match field: the ID if there's a column for it, or else the first required field that has one, preferring `Code`. */
 export function suggestedMatch({ fields }: ResourceInfo, mapping: ImportMapping): string {
   const mapped = fields.filter(({ path, required }) => required && path in mapping.fields).map(({ path }) => path);
   if ("ID" in mapping.fields) return "ID";
@@ -41,19 +41,19 @@ export function fieldsOfColumn({ fields }: ImportMapping, column: string): reado
   return Object.keys(fields).filter((field) => columnOf(fields[field]) === column);
 }
 
-/** Returns the mapping with another field for a column. A column that had the field loses it. @param field the empty text for no field */
+/** Maps a column to another field. If another column had that field, it loses it. @param field an empty string for none */
 export function withField(mapping: ImportMapping, column: string, field: string): ImportMapping {
   const others = Object.entries(mapping.fields).filter(([path, entry]) => path !== field && columnOf(entry) !== column);
   const fields = Object.fromEntries(others);
   return { ...mapping, fields: field === "" ? fields : { ...fields, [field]: column } };
 }
 
-/** Returns the column in an entry of a mapping; undefined for a constant. */
+/** Returns the column in an entry of a mapping, or undefined for a constant. */
 export function columnOf(entry: unknown): string | undefined {
   return typeof entry === "string" ? entry : (entry as { readonly column?: string } | undefined)?.column;
 }
 
-/** Reads a mapping from a file for `import --map`. @throws Error if the file is not a mapping */
+/** Reads a mapping from a file for `import --map`. @throws Error if the file isn't a mapping */
 export async function readMappingFile(file: File): Promise<ImportMapping> {
   const bytes = new Uint8Array(await file.arrayBuffer());
   const encoding = bytes[0] === 0xff ? "utf-16le" : bytes[0] === 0xfe ? "utf-16be" : "utf-8";

@@ -64,7 +64,7 @@ function Outcome({ info: { counts, error, isInterrupted, skipped, missing } }: P
   );
 }
 
-/** Shows that the import was undone, on this page or on the page of the history. */
+/** Says that the import was undone, whether here or on the history page. */
 function Undone({ undone: { restored, skipped } }: { readonly undone: NonNullable<ImportInfo["undone"]> }) {
   return (
     <Alert severity={skipped > 0 ? "warning" : "info"}>
@@ -91,7 +91,7 @@ function UndoButton({ info: { revisions, run, undone } }: { readonly info: Impor
         <UndoDialog
           entry={{ ...revisions, run }}
           onClose={() => setOpen(false)}
-          // No notification, because this page shows the result of the undo.
+          // No notice, because this page already shows the result.
           onDone={() => {}}
         />
       )}

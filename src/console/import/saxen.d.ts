@@ -1,8 +1,11 @@
-// The part of the package saxen, a parser for XML, that this program uses. The package has no types.
+// Types for the part we use of saxen, an XML parser without types of its own.
 
 declare module "saxen" {
   export class Parser {
-    /** Adds a handler. Texts and the values of attributes have their references. An element without content has an opening and a closing tag, too. @throws the errors that handlers throw */
+    /**
+     * Adds a handler. References in texts and attribute values aren't decoded. An empty element has both an opening and a closing tag.
+     * @throws whatever handlers throw
+     */
     on(event: "openTag", handler: (name: string, attributes: () => Readonly<Record<string, string>>) => void): this;
     on(event: "closeTag", handler: (name: string) => void): this;
     on(event: "text", handler: (text: string) => void): this;

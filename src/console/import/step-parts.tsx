@@ -1,4 +1,4 @@
-// The parts that several steps of an import share: the bar with the actions, and the progress of a dry run or import.
+// What several steps of an import share: the bar with the actions, and the progress of a check or import.
 
 import { Alert, Box, Button, LinearProgress, Typography } from "@mui/material";
 import { type ReactNode, useId, useState } from "react";
@@ -12,21 +12,21 @@ import { type TextKey, translate } from "../text/translate.ts";
 import { importPath } from "./imports.ts";
 
 interface ActionBarProps {
-  /** The name of the primary action. */
+  /** The primary action's name. */
   readonly action: string;
-  /** The primary action. Its promise ends when the next step is shown. */
+  /** The primary action. Its promise resolves once the next step is shown. */
   readonly onAct: () => Promise<void>;
-  /** Opens the dialog that asks before the primary action, and then does it. */
+  /** Opens a dialog that confirms the primary action and then runs it. */
   readonly onAsk?: (() => void) | undefined;
-  /** Why the primary action cannot be used; the empty text if it can. */
+  /** Why the primary action is disabled; empty if it isn't. */
   readonly reason: string;
   /** Further actions. */
   readonly children: ReactNode;
 }
 
 /**
- * The actions of a step. They stay at the bottom of the window, however long the step is, and say why the primary one cannot be used. Above them is why
- * the primary one failed.
+ * A step's actions. They stay at the bottom of the window however long the step is, with the reason why the primary one is disabled. If it failed,
+ * the error is above them.
  */
 export function ActionBar({ action, onAct, onAsk, reason, children }: ActionBarProps) {
   const reasonId = useId();
@@ -73,7 +73,7 @@ interface ImportProgressProps {
   readonly text: TextKey;
 }
 
-/** Shows the progress of a dry run or import, and a button that stops it. Rows that are already stored are kept. */
+/** Shows the progress of a check or import, and a button that stops it. Rows already stored are kept. */
 export function ImportProgress({ info, text }: ImportProgressProps) {
   const siteName = useSiteName();
   const [isStopped, setStopped] = useState(false);
@@ -86,7 +86,7 @@ export function ImportProgress({ info, text }: ImportProgressProps) {
   return (
     <Box>
       <Typography gutterBottom>{label}</Typography>
-      {/* Screen readers announce every 10 percent, not every update. */}
+      {/* Screen readers only announce every 10 percent. */}
       <Box role="status" sx={forScreenReaders}>
         {translate("import.percent", { percent: Math.floor(share / 10) * 10 })}
       </Box>

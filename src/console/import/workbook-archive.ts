@@ -1,6 +1,6 @@
-// The ZIP archive of a workbook, its XML parts, and the limits.
+// A workbook's ZIP archive, its XML parts, and limits.
 //
-// A workbook can be small and unzip to gigabytes, so everything is bounded before memory is reserved: the size of each part is known from the archive.
+// A small workbook can unzip to gigabytes. The archive says how large each part is, so we check that before reserving memory.
 
 /// <reference path="./saxen.d.ts" />
 
@@ -10,17 +10,17 @@ import { Parser } from "saxen";
 const mebibyte = 1024 * 1024;
 
 export const workbookLimits = {
-  /** Maximum bytes of a file. */
+  /** Maximum size of the file in bytes. */
   fileBytes: 20 * mebibyte,
-  /** Maximum bytes of all parts that are read, unzipped; and maximum characters of the CSV. */
+  /** Maximum bytes of all unzipped parts that we read, and maximum characters of the CSV. */
   unzippedBytes: 256 * mebibyte,
-  /** Maximum rows with content, without the first. The server has the same limit. */
+  /** Maximum rows with content, not counting the header. Same as the server's limit. */
   rows: 300_000,
-  /** Maximum columns. The server has the same limit. */
+  /** Maximum columns. Same as the server's limit. */
   columns: 1000,
 } as const;
 
-/** Why a file cannot be read. `protected`: with a password. `old`: the format before 2007. `other`: not of a spreadsheet of Excel. */
+/** Why a file can't be read. `protected`: it has a password. `old`: it's in Excel's format before 2007. `other`: it isn't an Excel workbook. */
 export type WorkbookFault =
   | "broken"
   | "columns"
@@ -41,7 +41,7 @@ export class WorkbookError extends Error {
   }
 }
 
-/** Gets the content of an XML part. Names are without their prefixes. */
+/** Receives the content of an XML part. Names come without their prefixes. */
 export interface PartHandler {
   open?(name: string, attributes: Readonly<Record<string, string>>): void;
   text?(part: string): void;
@@ -50,9 +50,9 @@ export interface PartHandler {
 
 interface Relation {
   readonly id: string;
-  /** The last part of its type: `worksheet`. */
+  /** The last segment of its type, such as `worksheet`. */
   readonly type: string;
-  /** The path of the part in the archive. */
+  /** The part's path in the archive. */
   readonly path: string;
 }
 
@@ -82,14 +82,14 @@ export class Archive {
         onProgress(Math.min(1, (at + chunkBytes) / bytes.length));
       }
       parser.write(decoder.decode()).end();
-      // The parser accepts a document that was cut.
+      // The parser accepts truncated documents.
       if (depth.now !== 0) throw new WorkbookError("broken");
     } catch (error) {
       throw error instanceof WorkbookError ? error : new WorkbookError("broken", error);
     }
   }
 
-  /** Returns the relations of a part; of the whole archive for the empty path. Only the archive of a workbook has to have them. */
+  /** Returns a part's relations, or the whole archive's for an empty path. Only the archive of a workbook must have some. */
   relationsOf(part: string): readonly Relation[] {
     const folder = part.slice(0, part.lastIndexOf("/") + 1);
     const path = `${folder}_rels/${part.slice(folder.length)}.rels`;
@@ -124,7 +124,7 @@ export class Archive {
     return files[path];
   }
 
-  /** Unzips the files that `isWanted`. A file cannot become larger than its size in the archive. */
+  /** Unzips the files that `isWanted` accepts. No file can grow larger than the archive says. */
   #read(isWanted: (name: string, size: number) => boolean): Readonly<Record<string, Uint8Array>> {
     try {
       return unzipSync(this.#bytes, { filter: ({ name, originalSize }) => isWanted(name, originalSize) });
@@ -138,12 +138,12 @@ function startsWith(bytes: Uint8Array, start: readonly number[]): boolean {
   return start.every((byte, index) => bytes[index] === byte);
 }
 
-/** Whether a compound file contains an encrypted workbook: its directory then names the stream "EncryptedPackage", in UTF-16. */
+/** Whether a compound file contains an encrypted workbook, in which case its directory lists the stream "EncryptedPackage", in UTF-16. */
 function isEncrypted(bytes: Uint8Array): boolean {
   return new TextDecoder("latin1").decode(bytes).includes([..."EncryptedPackage"].join("\0"));
 }
 
-/** @param depth the number of open elements, which the parser counts */
+/** @param depth the number of open elements, which the parser keeps up to date */
 function toParser(handler: PartHandler, depth: { now: number }): Parser {
   const parser = new Parser();
   parser.on("error", (error) => {
@@ -174,8 +174,8 @@ const entities = new Map([
 ]);
 
 /**
- * Replaces the references in a text or an attribute. The function of the parser cuts characters beyond U+FFFF to 16 bits.
- * @throws RangeError for a number that is not a character
+ * Decodes the references in a text or attribute. The parser's own function cuts characters beyond U+FFFF to 16 bits. @throws RangeError for a number
+ * that isn't a character
  */
 function decode(text: string): string {
   return text.replace(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (reference, hex, decimal, name) =>

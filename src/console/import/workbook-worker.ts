@@ -1,4 +1,4 @@
-// The worker that reads workbooks, a script of its own (/console-xlsx.js). The page starts it only for such a file, and ends it afterwards.
+// The worker that reads workbooks, a separate script (/console-xlsx.js). The page only starts it for such a file, and ends it afterwards.
 
 import { Workbook, type WorkbookRequest, type WorkbookResponse } from "./workbook.ts";
 import { WorkbookError } from "./workbook-archive.ts";
@@ -8,7 +8,7 @@ let workbook: Workbook | undefined;
 const reportIntervalMs = 100;
 
 function respond(response: WorkbookResponse): void {
-  // This file is checked with the types of pages. In a worker, the function has one parameter.
+  // This file is type-checked as part of a page. In a worker, the function takes a single parameter.
   (postMessage as (message: unknown) => void)(response);
 }
 

@@ -1,8 +1,9 @@
-// Reads Excel workbooks (.xlsx, ECMA-376): lists the sheets, and converts one to CSV. It runs in a worker (workbook-worker.ts), because it takes seconds.
+// Reads Excel workbooks (.xlsx, ECMA-376): lists the sheets, and converts one to CSV. Runs in a worker (workbook-worker.ts), because it takes
+// seconds.
 //
-// A workbook is a ZIP archive of XML parts. An example of a cell in the part of a sheet: `<c r="B7" s="4" t="s"><v>12</v></c>`. It is in column B of
-// row 7, has style 4, and its text is number 12 in the part with the shared strings. Without `t`, the value is a number; the format of its style says
-// whether the number is a date. The value of a formula is stored like any other value.
+// A workbook is a ZIP archive of XML parts. A cell in a sheet's part looks like this: `<c r="B7" s="4" t="s"><v>12</v></c>`. It's in column B of row
+// 7, has style 4, and its text is number 12 in the part with the shared strings. Without `t`, the value is a number, and its style's format says
+// whether it's a date. A formula's value is stored like any other.
 
 import {
   Archive,
@@ -13,7 +14,7 @@ import {
   workbookLimits,
 } from "./workbook-archive.ts";
 
-/** A request to the worker: to open a file, or to convert a sheet of the open file, by its index. */
+/** Asks the worker to open a file, or to convert a sheet of the open file, given its index. */
 export type WorkbookRequest =
   | { readonly file: Blob; readonly sheet?: undefined }
   | { readonly file?: undefined; readonly sheet: number };
@@ -30,14 +31,14 @@ interface Sheet {
   readonly path: string;
 }
 
-/** The sheets of a workbook that have rows. */
+/** A workbook's sheets that have rows. */
 export class Workbook {
   readonly sheets: readonly Sheet[];
   readonly #archive: Archive;
   readonly #hasDatesSince1904: boolean;
   readonly #paths: { readonly strings: string | undefined; readonly styles: string | undefined };
 
-  /** Opens a workbook. @throws WorkbookError */
+  /** @throws WorkbookError */
   constructor(bytes: Uint8Array) {
     this.#archive = new Archive(bytes);
     const main = this.#archive.relationsOf("").find(({ type }) => type === "officeDocument")?.path;
@@ -63,9 +64,9 @@ export class Workbook {
   }
 
   /**
-   * Converts a sheet to CSV (RFC 4180). The first row with content is the header, and decides the number of columns. A row has the number that it has in
-   * the spreadsheet, if the header is in row 1.
-   * @param onProgress called with the share of the sheet that was read, 0 to 1
+   * Converts a sheet to CSV (RFC 4180). The first row with content is the header, and sets the number of columns. Rows keep their number in the
+   * spreadsheet if the header is in row 1.
+   * @param onProgress called with how much of the sheet has been read, 0 to 1
    * @returns the CSV in parts
    * @throws WorkbookError
    */
@@ -78,7 +79,7 @@ export class Workbook {
     return csv.finish();
   }
 
-  /** Reads the shared strings. Their phonetic hints are left out. */
+  /** Reads the shared strings, without phonetic hints. */
   #readStrings(path: string): string[] {
     const strings: string[] = [];
     const text = new TextReader();
@@ -96,7 +97,7 @@ export class Workbook {
     return strings;
   }
 
-  /** Reads the number format of each style. */
+  /** Reads each style's number format. */
   #readFormats(path: string): NumberFormat[] {
     const codes = new Map<string, string>();
     const formats: NumberFormat[] = [];
@@ -117,7 +118,7 @@ export class Workbook {
 
 // Cells.
 
-/** Collects a text: that of the elements `t`, without those in `rPh`, which say how to pronounce it. */
+/** Collects the text of `t` elements, except in `rPh`, which says how to pronounce it. */
 class TextReader {
   #text = "";
   #isText = false;
@@ -146,7 +147,7 @@ class TextReader {
   }
 }
 
-/** Replaces the characters that XML cannot contain, which are written as `_x000D_`. */
+/** Decodes characters that XML can't contain, which are written as `_x000D_`. */
 function unescapeText(text: string): string {
   return text.replace(/_x([0-9A-Fa-f]{4})_/g, (_, digits) => String.fromCharCode(Number.parseInt(digits, 16)));
 }
@@ -157,7 +158,7 @@ interface CellReaderOptions {
   readonly hasDatesSince1904: boolean;
 }
 
-/** Maximum number of a row, and of a column. */
+/** Highest row and column numbers. */
 const [maxRow, maxColumn] = [1_048_576, 16_384];
 
 class CellReader implements PartHandler {
@@ -201,7 +202,7 @@ class CellReader implements PartHandler {
     if (name === "v") this.#isValue = false;
     else if (name === "c") {
       const content = this.#contentOfCell();
-      // Only the cells with a content count, because a sheet can have formats in all of its columns.
+      // Only count cells with content, because a sheet can have formats in all of its columns.
       if (content !== "" && this.#column <= this.#csv.maxWidth) this.#cells[this.#column - 1] = content;
     } else if (name === "row") this.#csv.add(this.#row, this.#cells);
     else this.#text.close(name);
@@ -220,12 +221,12 @@ class CellReader implements PartHandler {
     if (this.#type === "str") return unescapeText(value);
     if (this.#type === "b") return isTrue(value) ? "TRUE" : "FALSE";
     if (this.#type === "d") return value.replace("T", " ").replace(/(?: 00:00:00)?(?:\.0+)?Z?$/, "");
-    // An error, such as #N/A, stays as it is, so that the operator sees it.
+    // Errors such as #N/A stay, so that the operator sees them.
     return this.#type === "n" ? formatNumber(value, this.#format ?? "number", hasDatesSince1904) : value;
   }
 }
 
-/** Returns the number of the column in an address: 28 for `AB7`. */
+/** Returns the column number in an address: 28 for `AB7`. */
 function toColumn(address: string): number {
   const [letters = ""] = /^[A-Z]{1,3}/.exec(address) ?? [];
   return [...letters].reduce((column, letter) => column * 26 + letter.charCodeAt(0) - 64, 0);
@@ -233,10 +234,10 @@ function toColumn(address: string): number {
 
 // Numbers.
 
-/** The way in which a number is shown: as it is, or as a date. A number is the minimum of digits, as of a postcode. */
+/** How a number is shown: as it is, as a date, or with at least this many digits, like a postcode. */
 type NumberFormat = "number" | "date" | "time" | "date and time" | number;
 
-/** The formats that have no code in the workbook (ECMA-376, 18.8.30): the first and last number of each group. */
+/** Formats without a code in the workbook (ECMA-376, 18.8.30): the first and last number of each group. */
 const builtInFormats: readonly (readonly [first: number, last: number, format: NumberFormat])[] = [
   [14, 17, "date"],
   [18, 21, "time"],
@@ -251,7 +252,7 @@ const builtInFormats: readonly (readonly [first: number, last: number, format: N
 function toFormat(id: number, code: string | undefined): NumberFormat {
   if (code === undefined) return builtInFormats.find(([first, last]) => first <= id && id <= last)?.[2] ?? "number";
   const [section = ""] = code.split(";");
-  // A postcode of five digits has the format 00000.
+  // A five-digit postcode has the format 00000.
   if (/^0{2,20}$/.test(section)) return section.length;
   const letters = section.replace(/"[^"]*"|\\.|_.|\*.|\[(?![hms]+\])[^\]]*\]/gi, "").toLowerCase();
   const [hasDate, hasTime] = [/[dy]|m{3}/.test(letters), /[hs]/.test(letters)];
@@ -262,7 +263,7 @@ function toFormat(id: number, code: string | undefined): NumberFormat {
 
 const millisecondsPerDay = 86_400_000;
 
-/** Formats the number in a cell. Numbers have no exponent, so that an account number stays one. @param text as it is in the cell */
+/** Formats a cell's number, never with an exponent, so that account numbers survive. @param text as it is in the cell */
 function formatNumber(text: string, format: NumberFormat, hasDatesSince1904: boolean): string {
   const number = Number(text);
   if (!Number.isFinite(number)) return text;
@@ -271,7 +272,7 @@ function formatNumber(text: string, format: NumberFormat, hasDatesSince1904: boo
     return /^\d+$/.test(digits) ? digits.padStart(format, "0") : digits;
   }
   if (format === "number") return toDecimal(number);
-  // In 1900, Excel counts a day that did not exist: 29 February, number 60.
+  // Excel counts a day in 1900 that didn't exist: 29 February, number 60.
   const days = hasDatesSince1904 ? number + 1462 : number < 60 ? number + 1 : number;
   const date = new Date(Date.UTC(1899, 11, 30) + Math.round((days * millisecondsPerDay) / 1000) * 1000);
   if (number < 0 || !(date.getUTCFullYear() <= 9999)) return toDecimal(number);
@@ -280,7 +281,7 @@ function formatNumber(text: string, format: NumberFormat, hasDatesSince1904: boo
   return format === "date" ? day : format === "time" ? minutes : `${day} ${minutes}`;
 }
 
-/** Returns a number without an exponent. Excel shows 15 digits, and may store more. */
+/** Formats a number without an exponent. Excel shows 15 digits, and may store more. */
 function toDecimal(number: number): string {
   const shown = Number.isSafeInteger(number) ? number : Number(number.toPrecision(15));
   const text = String(shown);
@@ -299,10 +300,10 @@ class CsvWriter {
   readonly #parts: string[] = [];
   #text = "";
   #length = 0;
-  /** The number of columns; undefined before the header. */
+  /** Number of columns; undefined until there's a header. */
   #width: number | undefined;
   #rows = 0;
-  /** The number of the last written row. */
+  /** Number of the last row written. */
   #lastRow = 0;
 
   /** Maximum cells of a row that are read. Cells without a header are left out. */
@@ -318,14 +319,14 @@ class CsvWriter {
       this.#width = cells.length;
     } else {
       if (++this.#rows > workbookLimits.rows) throw new WorkbookError("rows");
-      // The numbers of rows must stay those of the spreadsheet.
+      // Keep the rows' numbers from the spreadsheet.
       this.#write("\r\n".repeat(row - this.#lastRow - 1));
     }
     this.#lastRow = row;
     this.#write(`${Array.from({ length: this.#width }, (_, index) => toCell(cells[index] ?? "")).join(",")}\r\n`);
   }
 
-  /** Returns the CSV in parts. @throws WorkbookError `empty` if there was no row with content */
+  /** Returns the CSV in parts. @throws WorkbookError `empty` if no row has content */
   finish(): string[] {
     if (this.#width === undefined) throw new WorkbookError("empty");
     return [...this.#parts, this.#text];

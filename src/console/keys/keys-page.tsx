@@ -1,4 +1,4 @@
-// The page of the API keys of a site: their list, and its dialogs: the settings of a key, its replacement, and its revocation.
+// A site's API keys, and the dialogs that create, edit, rotate and revoke them.
 
 import { Chip, Link as MuiLink, Typography } from "@mui/material";
 import { useCallback, useMemo, useState } from "react";
@@ -45,7 +45,7 @@ export function KeysPage() {
 
 interface KeyListProps {
   readonly keys: readonly KeyInfo[];
-  /** Always the same function. */
+  /** Must be stable. */
   readonly onOpen: (open: OpenKey) => void;
 }
 
@@ -82,7 +82,7 @@ function KeyList({ keys, onOpen }: KeyListProps) {
   );
 }
 
-/** @param counts the requests of the last day; undefined until they are read, or if they cannot be read */
+/** @param counts requests in the last day; undefined until they're read, or if they can't be */
 function columnsOf(keys: readonly KeyInfo[], counts: RequestCounts | undefined): DataColumn<KeyInfo>[] {
   const named = (name: "label" | "scope" | "expires" | "last_used" | "requests" | "state") => ({
     name,
@@ -113,7 +113,7 @@ interface KeyNameProps {
   readonly keys: readonly KeyInfo[];
 }
 
-/** The purpose of a key, below it the beginning of the key, and which key it replaces or which key replaces it. */
+/** A key's label, with its prefix below, and which key it replaced or was replaced by. */
 function KeyName({ apiKey, keys }: KeyNameProps) {
   const { label, prefix, former } = apiKey;
   const successor = keys.find((one) => one.former.includes(prefix));
@@ -128,7 +128,7 @@ function KeyName({ apiKey, keys }: KeyNameProps) {
   );
 }
 
-/** The number of requests of a key, as a link to the latest of them. @param count undefined if it is not known */
+/** A key's request count, linked to the latest requests. @param count undefined if it isn't known */
 function Requests({ count, prefix }: { readonly count: number | undefined; readonly prefix: string }) {
   const siteName = useSiteName();
   if (!count) return count;
@@ -194,7 +194,7 @@ function OpenDialog({ open, onClose }: OpenDialogProps) {
 const scopes: readonly KeyInfo["scope"][] = ["read", "write"];
 
 interface KeyFormProps {
-  /** The key to change; undefined for a new one. */
+  /** The key to edit; undefined for a new one. */
   readonly apiKey?: KeyInfo;
   readonly onSubmit: (settings: KeyBody) => Promise<unknown>;
   readonly onClose: () => void;
@@ -256,7 +256,7 @@ function KeyForm({ apiKey, onSubmit, onClose }: KeyFormProps) {
   );
 }
 
-/** Returns the end of a day. If `before` is on the same day, returns `before`, so that a key keeps its time of expiry. */
+/** Returns the end of a day, or `before` if it's on that day, so that editing a key doesn't change when it expires. */
 function toExpiry(day: string, before: string | null): string | null {
   if (day === "") return null;
   return dayIn(before) === day ? before : new Date(`${day}T23:59:59`).toISOString();
@@ -300,16 +300,16 @@ function RotateKey({ apiKey, onRotate, onClose }: RotateProps) {
 
 interface RevokeProps {
   readonly apiKey: KeyInfo;
-  /** The number of its requests in the last day; undefined if it is not known. */
+  /** Requests in the last day; undefined if unknown. */
   readonly requests: number | undefined;
   readonly onRevoke: () => Promise<unknown>;
   readonly onClose: () => void;
 }
 
-/** The dialog that asks before a key is revoked: it says what stops working, how much the key is used, and when it was last used. */
+/** Asks before a key is revoked, saying what stops working, and how much and when it was last used. */
 function RevokeKey({ apiKey, requests = 0, onRevoke, onClose }: RevokeProps) {
   const name = formatKeyName(apiKey);
-  // The server stores the last use a moment after it has counted the request.
+  // The server stores the last use a moment after it counts the request.
   const unused = requests === 0 && translate("keys.revoke_unused");
   const use = apiKey.lastUsed ? translate("keys.revoke_used", { time: toMoment(apiKey.lastUsed) }) : unused;
   const inLastDay =

@@ -1,4 +1,4 @@
-// Reads and changes the API keys of a site.
+// Reads and changes a site's API keys.
 
 import { useMemo } from "react";
 import type {
@@ -14,12 +14,12 @@ import { showInvisible, translate } from "../text/translate.ts";
 
 export type KeyTask = "edit" | "rotate" | "revoke";
 
-/** Returns the label of a key; the beginning of the key if it has none. */
+/** Returns a key's label, or its prefix if it has none. */
 export function labelOfKey({ label, prefix }: Pick<KeyInfo, "label" | "prefix">): string {
   return showInvisible(label) || `${prefix}…`;
 }
 
-/** Returns the name of a key in a sentence: its label and prefix, or the prefix alone. */
+/** Returns what to call a key in a sentence: its label and prefix, or just the prefix. */
 export function formatKeyName({ label, prefix }: Pick<KeyInfo, "label" | "prefix">): string {
   return label ? translate("keys.named", { label, prefix }) : `${prefix}…`;
 }
@@ -28,7 +28,7 @@ export function requestsOfKeyPath(siteName: string, prefix: string): string {
   return `/${siteName}/requests?key=${prefix}`;
 }
 
-/** Sorts keys: valid keys first, and newer keys before older ones. */
+/** Sorts active keys first, then newer ones before older ones. */
 function inOrder({ keys }: KeysResponse): readonly KeyInfo[] {
   return [...keys].sort(
     (one, other) => Number(other.state === "valid") - Number(one.state === "valid") || other.id - one.id,
@@ -45,7 +45,7 @@ export function useKeyTraffic() {
   return useRead<KeyTrafficResponse>(useSitePath("/key-traffic"), { refetchInterval: trafficIntervalMs });
 }
 
-/** Returns the number of requests of each key in the last day, by its ID; undefined until they are read, or if they cannot be read. */
+/** Returns each key's request count for the last day, by key ID. Undefined until the counts are read, or if they can't be. */
 export function useRequestCounts(): RequestCounts | undefined {
   const { data } = useKeyTraffic();
   return useMemo(() => data && new Map(data.keys.map(({ id, requests }) => [id, requests])), [data]);
@@ -53,7 +53,7 @@ export function useRequestCounts(): RequestCounts | undefined {
 
 export type RequestCounts = ReadonlyMap<number, number>;
 
-/** Returns the functions that change keys. After each, the list is read again. */
+/** Returns the functions that change keys. After each, the list is reloaded. */
 export function useKeyActions() {
   const send = useSend(useSitePath("/keys"));
   return {

@@ -1,4 +1,4 @@
-// The page of operators: their list, and the dialogs that add, change and remove them.
+// The page of operators, and the dialogs that add, edit and remove them.
 
 import {
   Alert,
@@ -63,7 +63,7 @@ export function OperatorsPage() {
 
 interface OperatorListProps {
   readonly operators: readonly OperatorInfo[];
-  /** Always the same function. */
+  /** Must be stable. */
   readonly onOpen: (open: OpenOperator) => void;
 }
 
@@ -87,7 +87,7 @@ function OperatorList({ operators, onOpen }: OperatorListProps) {
   );
 }
 
-/** @param own the name of the signed-in operator */
+/** @param own the signed-in operator's name */
 function columnsOf(own: string): DataColumn<OperatorInfo>[] {
   const named = (name: "name" | "role" | "sites" | "created") => ({ name, label: translate(`operators.${name}`) });
   return [
@@ -116,7 +116,7 @@ interface OperatorActionsProps extends Pick<OperatorListProps, "onOpen"> {
   readonly operator: OperatorInfo;
 }
 
-/** The button for the most frequent action, a sign-in link, and the menu of the others. */
+/** A button for the most common action, creating a sign-in link, and a menu for the others. */
 function OperatorActions({ operator, onOpen }: OperatorActionsProps) {
   const { link } = useOperatorActions();
   const { id, name } = operator;
@@ -180,22 +180,21 @@ function OpenDialog({ open, operators, onClose }: OpenDialogProps) {
   );
 }
 
-/** Whether nobody else than `operator` may do everything in all sites. */
+/** Whether `operator` is the only admin of all sites. */
 function isLastWithAllRights(operator: OperatorInfo, operators: readonly OperatorInfo[]): boolean {
   const hasAllRights = ({ sites, role }: OperatorInfo) => sites === null && role === "all";
   return hasAllRights(operator) && operators.every((one) => one.id === operator.id || !hasAllRights(one));
 }
 
-/** Returns the functions that change operators. After each, the list is read again. */
+/** Returns the functions that change operators. After each, the list is reloaded. */
 function useOperatorActions() {
   const send = useSend("/operators");
   return {
     add: (operator: NewOperatorBody) => send("POST", "", operator),
-    /** Changes the sites or the role of an operator. */
+    /** Changes an operator's sites or role. */
     change: (id: number, change: OperatorBody) => send("PATCH", `/${id}`, change),
-    /** Removes an operator. */
     remove: (id: number, confirmation: OperatorRemovalBody) => send("DELETE", `/${id}`, confirmation),
-    /** Creates a sign-in link to this page for the operator. */
+    /** Creates a link that signs the operator in to this page. */
     async link(id: number) {
       const { secret } = await send<LinkResponse>("POST", `/${id}/link`, {});
       return `${location.origin}/#sign-in=${secret}`;
@@ -238,7 +237,7 @@ function AddOperator({ onSubmit, onClose }: AddOperatorProps) {
 
 interface ChangeOperatorProps {
   readonly operator: OperatorInfo;
-  /** Whether nobody else may do everything in all sites. */
+  /** Whether this is the only admin of all sites. */
   readonly isLast: boolean;
   readonly onSubmit: (access: Pick<OperatorBody, "sites" | "role">) => Promise<unknown>;
   readonly onClose: () => void;
@@ -303,11 +302,11 @@ function RemoveOperator({ operator: { name }, isLast, onRemove, onClose }: Remov
 interface Access {
   readonly role: OperatorInfo["role"];
   readonly isForAll: boolean;
-  /** Names of the chosen sites. They are kept while `isForAll` is true. */
+  /** Names of the chosen sites. They're remembered while `isForAll` is true. */
   readonly sites: readonly string[];
 }
 
-/** Converts the choice to the form of the API: null for all sites. */
+/** Converts the choice for the API, where null means all sites. */
 function sitesOf({ isForAll, sites }: Access): readonly string[] | null {
   return isForAll ? null : sites;
 }
@@ -321,7 +320,7 @@ interface AccessChoiceProps {
   readonly onChange: (value: Access) => void;
 }
 
-/** The choice of a role, and of live sites. An operator of a live site may also manage its sandbox. */
+/** Chooses a role and live sites. Access to a live site includes its sandbox. */
 function AccessChoice({ value, onChange }: AccessChoiceProps) {
   const { sites: known } = useDeclared();
   const { isForAll, sites, role } = value;

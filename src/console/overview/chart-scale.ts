@@ -1,9 +1,9 @@
-// Converts times and values of a chart to coordinates. The drawing shows a span of time from left to right, and has zero at the bottom.
+// Converts a chart's times and values to coordinates. Time runs from left to right, and zero is at the bottom.
 
-/** The size of the drawing in its own units. It is stretched to the available space. */
+/** The drawing's size in its own units. It's stretched to the available space. */
 export const [width, height] = [300, 80];
 
-/** The time that a chart shows, in milliseconds since 1970. */
+/** The time range of a chart, in milliseconds since 1970. */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -12,11 +12,11 @@ export interface Span {
 export interface ChartPoint {
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** Null for a missing value. */
+  /** Null if there is no value. */
   readonly value: number | null;
 }
 
-/** Returns a round number, at least as large as all values (with a tolerance of 0.1 %): the top of the scale. */
+/** Returns a round number for the top of the scale, at least as large as all values (within 0.1%). */
 export function roundMax(values: readonly number[]): number {
   const max = Math.max(...values, 0);
   if (max === 0) return 1;
@@ -34,12 +34,12 @@ function toY(value: number, max: number): number {
   return (1 - value / max) * (height - 2) + 1;
 }
 
-/** Maximum number of steps between two points that a line connects. */
+/** A line connects two points at most this many steps apart. */
 const maxGapSteps = 4.5;
 
 /**
- * Returns an SVG path through the points. A missing value, or a time without points, makes a gap in the line. A point between gaps is a dot.
- * @param stepMs milliseconds between two points
+ * Returns an SVG path through the points. Missing values, or times without points, leave a gap in the line. A point between two gaps is a dot. @param
+ * stepMs milliseconds between two points
  */
 export function toLine(points: readonly ChartPoint[], max: number, span: Span, stepMs: number): string {
   let before: number | undefined;
@@ -56,7 +56,7 @@ export function toLine(points: readonly ChartPoint[], max: number, span: Span, s
   return steps.join("");
 }
 
-/** Returns an SVG path of the area between a line and zero. @param line the path from `toLine` */
+/** Returns an SVG path for the area under a line. @param line the path from `toLine` */
 export function toArea(line: string): string {
   const parts = line.split("M").slice(1);
   return parts
@@ -64,26 +64,26 @@ export function toArea(line: string): string {
     .join("");
 }
 
-/** Returns an SVG path of a bar for each point above zero, from the time of the point on. @param stepMs milliseconds of a bar with the space after it */
+/** Returns an SVG path with a bar for each point above zero, starting at its time. @param stepMs milliseconds from one bar to the next */
 export function toBars(points: readonly ChartPoint[], max: number, span: Span, stepMs: number): string {
   const barWidth = (toX(span.start + stepMs, span) * 0.8).toFixed(1);
   const bars = points.map(({ at, value }) => {
     if (!value) return "";
-    // A small value must not look like none.
+    // Keeps small values visible.
     const top = Math.min(toY(value, max), height - 3);
     return `M${toX(at, span).toFixed(1)} ${height - 1}V${top.toFixed(1)}h${barWidth}V${height - 1}z`;
   });
   return bars.join("");
 }
 
-/** Returns the point nearest to a time; undefined if it is more than 4.5 steps away. */
+/** Returns the point nearest to a time, or undefined if it's more than 4.5 steps away. */
 export function nearest(points: readonly ChartPoint[], at: number, stepMs: number): ChartPoint | undefined {
   let found: ChartPoint | undefined;
   for (const point of points) if (!found || Math.abs(point.at - at) < Math.abs(found.at - at)) found = point;
   return found && Math.abs(found.at - at) <= maxGapSteps * stepMs ? found : undefined;
 }
 
-/** Divides a span into `count` parts. Returns the start of each, and for each list of points the highest value in it, or null. */
+/** Divides a span into `count` parts. Returns when each one starts, and the highest value of each list of points in it, or null. */
 export function highestValues(
   lists: readonly (readonly ChartPoint[])[],
   { start, end }: Span,

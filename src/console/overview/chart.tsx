@@ -1,4 +1,4 @@
-// A chart of values over time, drawn as SVG, with a table for screen readers. chart-scale.ts calculates its coordinates.
+// A chart of values over time, drawn as SVG, with a table for screen readers. chart-scale.ts calculates the coordinates.
 
 import { Box, Card, type Palette, Stack, Typography, useTheme } from "@mui/material";
 import { type PointerEvent, type ReactNode, useState } from "react";
@@ -24,7 +24,7 @@ interface ChartSeries {
   readonly name: string;
   readonly points: readonly ChartPoint[];
   readonly color: "primary" | "error" | "success" | "warning" | "grey";
-  /** The number to show for the series; the default is its latest value. */
+  /** The number to show for the series; by default its latest value. */
   readonly figure?: string;
 }
 
@@ -34,16 +34,16 @@ interface ChartProps {
   readonly span: Span;
   /** Milliseconds between two points. */
   readonly stepMs: number;
-  /** With bars, a point is the sum of the step that begins at its time, and the series are drawn over each other. */
+  /** With bars, a point is the sum over the step that starts at its time, and the series overlap. */
   readonly shape?: "line" | "bars";
   readonly format: (value: number) => string;
-  /** The number of times below the chart. */
+  /** The number of time labels below the chart. */
   readonly times?: number;
   /** A sentence between the title and the chart. */
   readonly explain?: ReactNode;
 }
 
-/** A card with a chart, and a number for each series. Its height does not depend on the data. */
+/** A card with a chart, and a number for each series. Its height doesn't depend on the data. */
 export function Chart({ explain, ...props }: ChartProps) {
   const { title, series, format } = props;
   const { palette } = useTheme();
@@ -80,7 +80,7 @@ export function Chart({ explain, ...props }: ChartProps) {
 const numbers = { fontVariantNumeric: "tabular-nums" } as const;
 const caption = { fontSize: 11, lineHeight: "16px", color: "text.secondary", ...numbers } as const;
 
-/** Returns the latest value as text; a dash if the series has no value yet. */
+/** Returns the latest value as text, or a dash if there is none yet. */
 function latest({ points }: ChartSeries, format: (value: number) => string): string {
   const value = points.findLast((point) => point.value !== null)?.value;
   return typeof value === "number" ? format(value) : "–";
@@ -158,7 +158,7 @@ function Drawing({ series, span, stepMs, shape, max, pointed }: DrawingProps) {
   );
 }
 
-/** The width of a line does not depend on the size of the drawing. */
+/** Keeps lines equally wide at any size. */
 const unscaled = { vectorEffect: "non-scaling-stroke" } as const;
 
 interface LineWithAreaProps {
@@ -197,10 +197,10 @@ function PointedValues({ series, at, stepMs, format }: PointedValuesProps) {
   );
 }
 
-/** Maximum number of rows of the table: an hour in steps of 5 minutes, or a day in hours. */
+/** Maximum rows of the table: one per 5 minutes of an hour, or one per hour of a day. */
 const [hourRows, dayRows] = [12, 24];
 
-/** The highest values of parts of the span, for screen readers. */
+/** The highest value in each part of the span, for screen readers. */
 function ChartTable({ title, series, span, format }: ChartProps) {
   const lists = series.map(({ points }) => points);
   const rows = highestValues(lists, span, span.end - span.start > 7_200_000 ? dayRows : hourRows);

@@ -1,4 +1,4 @@
-// The first page of a site: whether all is well, the numbers of records, the traffic, and the latest changes. A site without records also has its first
+// A site's first page: whether all is well, how many records it has, its traffic and its latest changes. A site without records also shows the first
 // steps.
 
 import {
@@ -40,7 +40,7 @@ export function OverviewPage() {
   // All parts appear together, so that none pushes another one down.
   const isLoading = [overview, keyTraffic, traffic, useHistory({}, maxChanges)].some((query) => query.isLoading);
   const siteName = useSiteName();
-  // A read that failed is repeated. The page then stays.
+  // When a failed read is repeated, the page stays.
   const [shownSite, setShownSite] = useState("");
   if (!isLoading && shownSite !== siteName) setShownSite(siteName);
   return (
@@ -138,7 +138,7 @@ function Count({ to, count, what, Icon }: CountProps) {
   );
 }
 
-/** One reads "19 brands", and sees the number below its heading. */
+/** Screen readers read "19 brands", while the number is shown below its heading. */
 const countStyle = { display: "flex", flexDirection: "column-reverse", alignItems: "stretch", px: 2, py: 1.5 } as const;
 const whatStyle = { flexGrow: 1, fontWeight: 500, "&::first-letter": { textTransform: "uppercase" } } as const;
 

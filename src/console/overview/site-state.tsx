@@ -1,4 +1,4 @@
-// The state of a site: everything that needs attention, each with its action, and the worst of it.
+// A site's state: everything that needs attention, each with an action, and the worst level among them.
 
 import { Box, Button, Card, List, ListItem, Stack, Link as TextLink, Typography } from "@mui/material";
 import { useState } from "react";
@@ -13,22 +13,22 @@ import { serverNow } from "../text/server-time.ts";
 import { toAgo, toDay, toMoment, withMoments } from "../text/times.tsx";
 import { translate } from "../text/translate.ts";
 
-/** How bad a matter is: something fails; something will fail, or was neglected; something is unfinished. */
+/** Something is failing; something will fail or was neglected; something is unfinished. */
 const levels = ["error", "warning", "info"] as const;
 
 interface Concern {
   readonly name: string;
   readonly text: string;
   readonly level: (typeof levels)[number];
-  /** The name of the button, which says what the operator can do. */
+  /** The button's text, which says what the operator can do. */
   readonly action: string;
-  /** The page where the operator does it; undefined for the dialog about backups. */
+  /** The page where they can do it; undefined for the dialog about backups. */
   readonly to?: string;
 }
 
 const maxBackupAgeMs = 2 * 24 * 60 * 60_000;
 
-/** The data from which the concerns derive. The last two are undefined if the operator may not read them, or if the read failed. */
+/** The data that concerns are derived from. The last two are undefined if the operator can't read them, or if the read failed. */
 interface Known {
   readonly overview: OverviewResponse;
   readonly keyTraffic: KeyTrafficResponse | undefined;
@@ -36,8 +36,8 @@ interface Known {
 }
 
 /**
- * Returns the matters to show for a site, the worst first. Operators who may not see the settings get no matters of them, and operators who may not
- * change them are only asked to look.
+ * Returns a site's concerns, worst first. Operators who can't see the settings get none about them, and operators who can't change them are only
+ * pointed there.
  */
 function useConcerns(known: Known): readonly Concern[] {
   const siteName = useSiteName();
@@ -77,7 +77,7 @@ function findWebhookConcerns({ webhooks }: OverviewResponse, siteName: string): 
 
 const maxUrlLength = 50;
 
-/** Shortens a URL for display: without the scheme, without query and fragment (which often contain secrets), and cut to the maximum length. */
+/** Shortens a URL for display: drops the scheme, and the query and fragment (which often contain secrets), and cuts it to the maximum length. */
 function shortened(url: string): string {
   const [path = ""] = url.replace(/^https?:\/\//, "").split(/[?#]/);
   return path.length > maxUrlLength ? `${path.slice(0, maxUrlLength)}…` : path;
@@ -101,7 +101,7 @@ export function hasRecords(records: OverviewResponse["records"]): boolean {
   return Object.values(records).some((count) => count > 0);
 }
 
-/** A key is named if at least this number and share of its requests in the last day had an error. */
+/** A key is reported if at least this many, and this share, of its requests in the last day failed. */
 const [minErrors, minErrorShare] = [10, 0.5];
 
 function findRejectedKeys({ keyTraffic }: Known, siteName: string): Concern[] {
@@ -127,7 +127,7 @@ function findBackupConcerns({ lastBackup, records }: OverviewResponse): Concern[
     const level = hasRecords(records) ? "warning" : "info";
     return [{ name: "backup", text: translate("overview.no_backup"), level, action }];
   }
-  // Also warn if the time is far in the future, because it was stored with a wrong clock.
+  // Also warn if the time is far in the future: it was stored with a wrong clock.
   if (Math.abs(serverNow() - Date.parse(lastBackup)) <= maxBackupAgeMs) return [];
   const text = translate("overview.old_backup", { time: toMoment(lastBackup) });
   return [{ name: "backup", text, level: "warning", action }];
@@ -173,7 +173,7 @@ interface ConcernLineProps {
   readonly onBackup: () => void;
 }
 
-/** One matter with its button, which is below the text on a phone. */
+/** A concern with its button, which goes below the text on a phone. */
 function ConcernLine({ concern: { text, level, to, action }, onBackup }: ConcernLineProps) {
   const Icon = icons[level];
   const look = { size: "small", variant: "outlined", "aria-label": `${action}: ${text}` } as const;
@@ -211,7 +211,7 @@ const lineStyle = {
   minHeight: 48,
 } as const;
 
-/** Shows the numbers of valid keys and webhooks, and the time of the last backup, in one line. */
+/** Shows the number of active keys and webhooks, and the time of the last backup, in one line. */
 function Facts({ overview: { validKeys, webhooks, lastBackup } }: { readonly overview: OverviewResponse }) {
   const maySeeWebhooks = useMay("read-settings");
   const facts = [
@@ -222,7 +222,7 @@ function Facts({ overview: { validKeys, webhooks, lastBackup } }: { readonly ove
   return facts.filter(Boolean).join(" · ");
 }
 
-/** Explains how a backup is made: only who runs the server can do it. */
+/** Explains how to make a backup, which only whoever runs the server can do. */
 function BackupDialog({ onClose }: { readonly onClose: () => void }) {
   const { publicUrl } = useDeclared();
   return (

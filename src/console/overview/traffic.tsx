@@ -1,4 +1,4 @@
-// API requests: those of the site by key, and those of the whole server.
+// API requests to the site, by key, and to the whole server.
 
 import { Box, Button, Card, Stack, ToggleButton, ToggleButtonGroup, Typography } from "@mui/material";
 import { useState } from "react";
@@ -18,14 +18,14 @@ import { Chart } from "./chart.tsx";
 
 const [hourMs, dayMs] = [3_600_000, 86_400_000];
 
-/** How far back the charts of the server go, their step, and the milliseconds between two reads. */
+/** How far back the server's charts go, their step, and the milliseconds between two reads. */
 const spans = {
   hour: { length: hourMs, step: 20_000, intervalMs: 10_000 },
   day: { length: dayMs, step: 300_000, intervalMs: 60_000 },
 } as const;
 type TrafficSpan = keyof typeof spans;
 
-/** Reads the traffic of the server. Does not read it for operators of some sites, who may not see it. */
+/** Reads the server's traffic, but only for operators of all sites, because others can't see it. */
 export function useTraffic(span: TrafficSpan) {
   const { sites } = useSession();
   return useRead<TrafficResponse, TrafficResponse["points"]>(`/traffic?span=${span}`, {
@@ -36,11 +36,11 @@ export function useTraffic(span: TrafficSpan) {
 }
 
 interface SiteTrafficProps {
-  /** The number of valid keys. */
+  /** Number of active keys. */
   readonly validKeys: number;
 }
 
-/** The site's requests of the last day: by hour, and by key. */
+/** The site's requests in the last day, by hour and by key. */
 export function SiteTraffic({ validKeys }: SiteTrafficProps) {
   const siteName = useSiteName();
   const { data, error, refetch } = useKeyTraffic();
@@ -152,7 +152,7 @@ const keyColumns: readonly DataColumn<KeyTrafficInfo>[] = [
   },
 ];
 
-/** The keys with requests in the last day, the busiest first. Each opens its requests. */
+/** The keys used in the last day, busiest first. Each links to its requests. */
 function KeyTable({ traffic: { keys } }: KeyTableProps) {
   const siteName = useSiteName();
   return (
@@ -187,7 +187,7 @@ function KeyTable({ traffic: { keys } }: KeyTableProps) {
 const rate = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 });
 const milliseconds = new Intl.NumberFormat(locale, { maximumSignificantDigits: 2 });
 
-/** The requests of the whole server, in the last hour or day; a sentence for operators of some sites, who may not see it. */
+/** Requests to the whole server in the last hour or day. Other operators than those of all sites see a sentence instead. */
 export function ServerTraffic() {
   const { sites } = useSession();
   const [span, setSpan] = useStored<string>("traffic-span", "hour");

@@ -1,5 +1,5 @@
-// Edits in the table of records: a click, Enter or typing begins the edit of a cell, Enter, Tab and arrows go on to the next cell, also on the next or
-// previous page, and Escape discards the typed text. Edits are staged (staged-edits.ts). Cells from a spreadsheet can be pasted.
+// Editing in the table of records. A click, Enter or typing starts editing a cell. Enter, Tab and arrow keys move on to the next cell, even on the
+// next or previous page, and Escape discards what was typed. Edits are staged (staged-edits.ts). Cells can be pasted from a spreadsheet.
 
 import {
   type ClipboardEvent,
@@ -24,13 +24,13 @@ import { type Edit, type Place, parseCells, type StagedRecord, toEdits } from ".
 interface Editor {
   readonly id: number;
   readonly path: string;
-  /** The text with which the edit begins. */
+  /** What the input starts with. */
   readonly text: string;
-  /** Whether the edit began by typing. The arrows then leave the cell, as in a spreadsheet; otherwise they move within the text. */
+  /** Whether editing started by typing. Then arrow keys leave the cell, as in a spreadsheet; otherwise they move within the text. */
   readonly isTyped: boolean;
 }
 
-/** A row of the table. It is the same object while nothing in it has changed. */
+/** A row of the table. It stays the same object until something in it changes. */
 export interface TableRecord {
   readonly item: RecordResponse;
   readonly staged: StagedRecord | undefined;
@@ -39,26 +39,26 @@ export interface TableRecord {
 }
 
 interface PagesOfList {
-  /** The page in the address, from 1. */
+  /** The page number in the address, from 1. */
   readonly number: number;
   readonly count: number;
-  /** Whether the rows are still those of another page or search. */
+  /** Whether the rows still belong to another page or search. */
   readonly isLate: boolean;
   readonly show: (number: number) => void;
-  /** Reads a page before it is shown. */
+  /** Preloads a page. */
   readonly prepare: (number: number) => void;
 }
 
 interface Editing {
   readonly items: readonly RecordResponse[];
   readonly stagedRecords: ReadonlyMap<number, StagedRecord>;
-  /** Fields of the columns, from left to right. */
+  /** The columns' fields, from left to right. */
   readonly paths: readonly string[];
   readonly onEdits: (edits: readonly Edit[]) => void;
-  /** Called with the number of pasted rows that have no place on the page. */
+  /** Called with the number of pasted rows that didn't fit on the page. */
   readonly onCut: (rows: number) => void;
   readonly pages: PagesOfList;
-  /** Called when a key would replace the text of the cell that an edit has just left, because no cell is after it. */
+  /** Called if a key would overwrite the cell that was just edited, because there is no cell after it. */
   readonly onEnd: () => void;
 }
 
@@ -69,12 +69,12 @@ export function useCellEditing({ items, stagedRecords, ...rest }: Editing) {
   present.current = { ...rest, rows, editor };
   const context = useMemo((): Context => ({ present, setEditor, turn: undefined, left: undefined }), []);
   const table = useMemo(() => createListeners(context), [context]);
-  // After the rows are drawn.
+  // Runs once the rows are rendered.
   useEffect(() => finishTurn(context));
   return { rows, table };
 }
 
-/** Returns the rows; those in which nothing has changed are the objects of the last rendering. */
+/** Returns the rows. Those in which nothing has changed are the same objects as in the last render. */
 function useRows(
   items: Editing["items"],
   stagedRecords: Editing["stagedRecords"],
@@ -101,13 +101,16 @@ interface Present extends Omit<Editing, "items" | "stagedRecords"> {
   readonly editor: Editor | undefined;
 }
 
-/** The state of the table for its listeners, and the function that changes it. */
+/** The table's state for its listeners, and the function that changes it. */
 interface Context {
   readonly present: { readonly current: Present };
   readonly setEditor: (editor: Editor | undefined) => void;
-  /** The way to a cell of another page that is not shown yet. */
+  /** A move to a cell of another page that isn't shown yet. */
   turn: Turn | undefined;
-  /** The cell that an edit has left without another cell to go to. Typing does not begin an edit there, because it would replace that edit unseen. */
+  /**
+   * The cell that was just edited, if there was no other cell to move to. Typing there doesn't start an edit, because it would overwrite the text
+   * unseen.
+   */
   left: HTMLElement | undefined;
 }
 
@@ -115,13 +118,13 @@ interface Turn {
   readonly table: HTMLElement;
   readonly page: number;
   readonly step: Step;
-  /** The column to go to. */
+  /** The column to move to. */
   readonly column: string | undefined;
-  /** The text typed in between, for the cell to go to. */
+  /** What was typed meanwhile, which goes into that cell. */
   typed: string;
 }
 
-/** Creates the listeners of the table. They are the same ones all the time, so that no row is drawn again because of them. */
+/** Creates the table's listeners once, so that they never make rows re-render. */
 function createListeners(context: Context): TableHTMLAttributes<HTMLTableElement> {
   return {
     role: "grid",
@@ -139,7 +142,7 @@ function createListeners(context: Context): TableHTMLAttributes<HTMLTableElement
     },
     onBlur(event) {
       context.left = undefined;
-      // A cell of a row that is removed has no related target.
+      // If a row is removed, its cell loses the focus without a related target.
       if (event.relatedTarget) context.turn = undefined;
       if (isEditorInput(event.target) && context.present.current.editor) end(context, event.target.value);
     },
@@ -152,7 +155,7 @@ function isEditorInput(target: EventTarget): target is HTMLInputElement {
   return target instanceof HTMLInputElement && target.type === "text";
 }
 
-/** Begins the edit of a cell. @param typed the first characters, if the edit begins by typing */
+/** Starts editing a cell. @param typed the first characters, if editing starts by typing */
 function begin({ present, setEditor }: Context, cell: HTMLElement, typed?: string): void {
   const { id, path } = placeOf(cell);
   const { rows, pages } = present.current;
@@ -161,11 +164,11 @@ function begin({ present, setEditor }: Context, cell: HTMLElement, typed?: strin
   if (row) setEditor({ id, path, text: typed ?? textIn(row, path), isTyped: typed !== undefined });
 }
 
-/** Ends the edit, and stages its text unless it is undefined. */
+/** Ends editing, and stages the text unless it's undefined. */
 function end({ present, setEditor }: Context, text: string | undefined): void {
   const { editor, rows, onEdits } = present.current;
   const row = rows.find(({ item }) => item.record.ID === editor?.id);
-  // At once, because the focus goes to a cell that is drawn without its editor.
+  // Render immediately, because the focus moves to a cell without an editor.
   flushSync(() => {
     setEditor(undefined);
     if (editor && row && text !== undefined) onEdits([{ item: row.item, path: editor.path, text }]);
@@ -185,7 +188,7 @@ function handleEditorKey(context: Context, event: KeyboardEvent, cell: HTMLEleme
   if (step && !next && !turnPage(context, cell, step)) context.left = cell;
 }
 
-/** Begins to go to the next or previous page. Returns whether there is one. */
+/** Starts moving to the next or previous page. Returns whether there is one. */
 function turnPage(context: Context, cell: HTMLElement, step: Step): boolean {
   const { pages } = context.present.current;
   const page = pages.number + (isForward(step) ? 1 : -1);
@@ -198,7 +201,7 @@ function turnPage(context: Context, cell: HTMLElement, step: Step): boolean {
 
 const isForward = ([down, right]: Step) => down + right > 0;
 
-/** Goes to the cell of another page once its rows are drawn. A text that was typed in between begins the edit of that cell. */
+/** Moves to the cell on another page once its rows are rendered. Starts editing it if something was typed meanwhile. */
 function finishTurn(context: Context): void {
   const { turn } = context;
   const { number, isLate } = context.present.current.pages;
@@ -212,7 +215,7 @@ function finishTurn(context: Context): void {
   if (cell && turn.typed !== "" && isEditable(cell)) begin(context, cell, turn.typed);
 }
 
-/** Handles a key while another page is on its way: the text belongs to the cell there. */
+/** Handles a key while another page is loading: what's typed belongs to the cell there. */
 function handleTurnKey(context: Context, turn: Turn, event: KeyboardEvent): void {
   const { key } = event;
   if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -228,13 +231,13 @@ function handleCellKey(context: Context, event: KeyboardEvent, cell: HTMLElement
   const { key } = event;
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const isOnCell = event.target === cell;
-  // From a tick box or a link, Tab leads to the next one as on every page.
+  // From a checkbox or link, Tab moves on to the next one, as on any page.
   const step =
     arrows[key] ?? sideArrows[key] ?? (isOnCell && key === "Tab" ? stepOf(key, event.shiftKey, false) : undefined);
   const next = step && neighbour(cell, step);
   const isText = key.length === 1 || key === "Delete" || key === "Backspace";
   if (step) {
-    // After the last cell of the page, Tab leaves the table.
+    // After the page's last cell, Tab leaves the table.
     if (key !== "Tab" || next) event.preventDefault();
     next?.focus();
     if (!next && isOnCell && step[0] !== 0) turnPage(context, cell, step);
@@ -244,13 +247,13 @@ function handleCellKey(context: Context, event: KeyboardEvent, cell: HTMLElement
     context.present.current.onEnd();
   } else if (isOnCell && isEditable(cell) && (isText || key === "Enter" || key === "F2")) {
     event.preventDefault();
-    // Otherwise a letter could be a shortcut of the page.
+    // Otherwise a letter could trigger a shortcut.
     event.stopPropagation();
     begin(context, cell, isText ? (key.length === 1 ? key : "") : undefined);
   }
 }
 
-/** Copies the text of the cell with the focus, unless a part of the page is selected. */
+/** Copies the focused cell's text, unless part of the page is selected. */
 function copy({ present }: Context, event: ClipboardEvent): void {
   const cell = cellOf(event.target);
   const row = present.current.rows.find(({ item }) => cell && item.record.ID === placeOf(cell).id);
@@ -259,7 +262,7 @@ function copy({ present }: Context, event: ClipboardEvent): void {
   event.clipboardData.setData("text/plain", textIn(row, placeOf(cell).path));
 }
 
-/** Stages the pasted cells, from the cell with the focus on. A single text is pasted into the input as usual. */
+/** Stages pasted cells, starting at the focused one. A single text is pasted into the input as usual. */
 function paste(context: Context, event: ClipboardEvent): void {
   const cell = cellOf(event.target);
   const text = event.clipboardData.getData("text/plain");
@@ -286,7 +289,7 @@ function textIn({ item, staged }: TableRecord, path: string): string {
   return staged?.texts.get(path) ?? textAt(item.record, path);
 }
 
-/** A step to another cell: rows down and cells to the right. */
+/** A step to another cell: rows down, cells to the right. */
 type Step = readonly [down: number, right: number];
 
 const arrows: Readonly<Record<string, Step>> = { ArrowUp: [-1, 0], ArrowDown: [1, 0] };
@@ -302,7 +305,7 @@ const cellsOf = (row: HTMLTableRowElement | undefined) => [
   ...(row?.querySelectorAll<HTMLElement>("td[data-column]") ?? []),
 ];
 
-/** Returns the next cell with data in a direction. From the end of a row, a step to the right leads to the next row. */
+/** Returns the next editable cell in a direction. A step right from the end of a row leads to the next row. */
 function neighbour(cell: HTMLElement, [down, right]: Step): HTMLElement | null {
   const row = cell.parentElement as HTMLTableRowElement;
   const { rows } = row.parentElement as HTMLTableSectionElement;
@@ -315,12 +318,12 @@ function neighbour(cell: HTMLElement, [down, right]: Step): HTMLElement | null {
     );
   const all = [rows[at - 1], row, rows[at + 1]].flatMap(cellsOf);
   const index = all.indexOf(cell);
-  // A tick box is before the first cell of its row.
+  // The checkbox comes before the row's first cell.
   const own = index < 0 ? all.indexOf(cellsOf(row)[0] as HTMLElement) - (right > 0 ? 1 : 0) : index;
   return all[own + right] ?? null;
 }
 
-/** Returns the attributes of the cell of a field: it can get the focus, and its look says whether its edit is staged or refused. */
+/** Returns the attributes of a field's cell: it can get the focus, and its look shows whether its edit is staged or rejected. */
 export function cellAttributes(
   row: TableRecord,
   path: string,
@@ -341,7 +344,7 @@ export function cellAttributes(
 interface CellProps {
   readonly row: TableRecord;
   readonly path: string;
-  /** Makes the text a link. */
+  /** Where the text links to. */
   readonly href?: string | undefined;
 }
 

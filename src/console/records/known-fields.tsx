@@ -1,5 +1,5 @@
-// The names of fields that the console knows: it shows an e-mail address, telephone numbers and an address in their own ways, if a resource has
-// them. Everything else in this folder, except for `Name`, follows from the declarations.
+// Fields the console knows by name, and shows in their own way if a resource has them: e-mail addresses, telephone numbers and postal addresses.
+// Apart from `Name`, everything else in this folder follows from the declarations.
 
 import { Box, Link, Stack } from "@mui/material";
 import type { RecordValues } from "../../admin/api/record-types.ts";
@@ -7,7 +7,7 @@ import type { FieldInfo, ResourceInfo } from "../../admin/api/types.ts";
 import { fullLabelOf, labelOf, textAt } from "../text/fields.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 
-/** The fields of which a list on a phone shows the values below the name. */
+/** Fields whose values a list on a phone shows below the name. */
 const summaryPaths = ["Code", "AccountNumber", "Address.Town"];
 
 export function summaryOf(record: RecordValues): string {
@@ -17,12 +17,12 @@ export function summaryOf(record: RecordValues): string {
     .join(" · ");
 }
 
-/** Returns the fields in groups of which a table shows the columns by default. */
+/** Returns the fields in groups that a table shows by default. */
 export function groupedColumns(paths: readonly string[]): string[] {
   return paths.filter((path) => /\.(Town|Country)$/.test(path));
 }
 
-/** Returns the width of a field's column in px, so that its heading and usual texts fit in. A wide window gives each column more in proportion. */
+/** Returns the width of a field's column in px, wide enough for its heading and typical texts. In a wide window, all columns grow in proportion. */
 export function columnWidth({ path, max }: Pick<FieldInfo, "path" | "max">): number {
   const usual = path === "Name" ? 180 : max <= 3 ? 72 : /Email$|Line\d$/.test(path) ? 140 : 110;
   return Math.max(usual, fullLabelOf(path).length * 7.5 + 32);
@@ -74,7 +74,7 @@ export function AddressBlock({ record }: { readonly record: RecordValues }) {
   );
 }
 
-/** Returns the lines of an address, in the order in which people write them. */
+/** Returns the lines of an address in the usual order. */
 function linesOf({ Address }: RecordValues): string[] {
   const { Title, Firstname, Surname, AddressLine1, AddressLine2, Town, County, Postcode, Country } = Object(
     Address,

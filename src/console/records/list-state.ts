@@ -1,5 +1,5 @@
-// The search, order, page and columns of a list of records. They are in the address, so that Back works and a list can be shared. The browser
-// keeps the columns, the number of rows and the saved views of an operator in a site.
+// A list's search, order, page and columns. They're in the address, so that the back button works and lists can be shared. The browser also remembers
+// the columns, the number of rows and the saved views, per operator and site.
 
 import { useEffect, useMemo, useRef, useState } from "react";
 import type { ResourceInfo } from "../../admin/api/types.ts";
@@ -14,10 +14,10 @@ export const rowChoices = [10, 25, 50, 100];
 const defaultRows = 25;
 const maxPage = 1_000_000;
 
-/** The state in an address; an absent member has its default. */
+/** The state in an address. Absent members have their defaults. */
 interface Shown {
   readonly search?: string | undefined;
-  /** A field or `ID`, after `-` if descending. */
+  /** A field or `ID`, prefixed with `-` if descending. */
   readonly sort?: string | undefined;
   readonly page?: number | undefined;
   readonly rows?: number | undefined;
@@ -26,11 +26,11 @@ interface Shown {
 
 interface SavedView {
   readonly name: string;
-  /** The query of the address. */
+  /** The address's query. */
   readonly address: string;
 }
 
-/** Milliseconds after the last key press until the search is in the address. Browsers limit how often an address may change. */
+/** Milliseconds after the last key press until the search goes into the address. Browsers limit how often an address may change. */
 const addressDelayMs = 300;
 
 export type ListState = ReturnType<typeof useListState>;
@@ -57,7 +57,7 @@ export function useListState(resource: ResourceInfo) {
   return {
     query,
     columns,
-    /** The query of the address, for links to records beside the list, and for views. */
+    /** The address's query, for links to records next to the list, and for views. */
     address: parameters.size > 0 ? `?${parameters}` : "",
     setSearch,
     sortBy: (field: string, descending: boolean) => change({ sort: `${descending ? "-" : ""}${field}`, page: 1 }),
@@ -75,13 +75,13 @@ export function useListState(resource: ResourceInfo) {
 }
 
 /**
- * Returns what the address says, and functions that change it. A change is shown at once: the address follows, and while the operator types, only after
+ * Returns the state in the address, and functions that change it. Changes show immediately. The address follows, but while someone types, only after
  * a pause.
  */
 function useShown(resource: ResourceInfo, maxLength: number) {
   const [parameters, changeAddress] = useAddress();
   const inAddress = useMemo(() => parseShown(parameters, resource, maxLength), [parameters, resource, maxLength]);
-  // The address does not have this yet.
+  // Not in the address yet.
   const [pending, setPending] = useState<Shown>();
   const latest = useRef<Shown>(undefined);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -89,7 +89,7 @@ function useShown(resource: ResourceInfo, maxLength: number) {
   latest.current = pending;
   // biome-ignore lint/correctness/useExhaustiveDependencies: at each change of the address, for example after Back
   useEffect(() => {
-    // The address of an own change keeps the text that was typed since.
+    // If more was typed since we changed the address, keep that text.
     const isTypedSince = saved.current && saved.current !== latest.current;
     saved.current = undefined;
     if (isTypedSince) return;
@@ -110,7 +110,7 @@ function useShown(resource: ResourceInfo, maxLength: number) {
       clearTimeout(timer.current);
       timer.current = setTimeout(save, addressDelayMs, next, true);
     },
-    /** @param isReplaced whether Back skips the state before */
+    /** @param isReplaced whether the back button skips the previous state */
     change(changed: Shown, isReplaced = false) {
       const next = { ...latest.current, ...changed };
       setPending(next);
@@ -152,7 +152,7 @@ function parseShown(parameters: URLSearchParams, { fields }: ResourceInfo, maxSe
   };
 }
 
-/** Returns the parameters of the address. Parameters with their default are removed. */
+/** Returns the parameters of the address. Those with default values are removed. */
 function toParameters(shown: Shown): Record<string, string | undefined> {
   return Object.fromEntries(
     Object.entries(shown).map(([name, value]) => [
@@ -162,7 +162,7 @@ function toParameters(shown: Shown): Record<string, string | undefined> {
   );
 }
 
-/** Returns the columns that are shown by default: the first four fields without a group, and town and country. */
+/** Returns the columns shown by default: the first four fields outside of groups, town and country. */
 function defaultColumns(paths: readonly string[]): string[] {
   const own = paths.filter((path) => groupOf(path) === "");
   return [...own.slice(0, 4), ...groupedColumns(paths)];

@@ -1,5 +1,5 @@
-// Searches and sorts the records of a small site in the page. The results are those of the server: operator/records/read-records.ts and store/memory/order.ts
-// have the same rules.
+// Searches and sorts a small site's records in the page, with the same results as on the server (operator/records/read-records.ts and
+// store/memory/order.ts).
 
 import type { RecordResponse } from "../../admin/api/record-types.ts";
 import { textAt } from "../text/fields.ts";
@@ -11,14 +11,14 @@ export interface ListQuery {
   readonly isDescending: boolean;
 }
 
-/** Maximum words of a search. Further words are ignored. */
+/** Further words of a search are ignored. */
 const maxWords = 8;
-/** English has the root order of Unicode, which the server uses whatever its locale is. */
+/** English uses Unicode's root order, as the server does whatever its locale. */
 const collator = new Intl.Collator("en");
-/** The text of each record that searches look into, made at the first search. */
+/** The text of each record that is searched, built at the first search. */
 const searchTexts = new WeakMap<RecordResponse, string>();
 
-/** Returns the records in the order of a list, without its search. */
+/** Sorts records as the list is sorted, ignoring its search. */
 export function sortRecords(
   records: readonly RecordResponse[],
   { by, isDescending }: Pick<ListQuery, "by" | "isDescending">,
@@ -34,11 +34,11 @@ export function sortRecords(
   return keyed.map(({ item }) => item);
 }
 
-/** Returns the records that have every word of a search in their ID or in one of their fields, ignoring case. */
+/** Returns the records whose ID or fields contain every word of the search, ignoring case. */
 export function searchRecords(records: readonly RecordResponse[], search: string): readonly RecordResponse[] {
   const words = search.split(/\s+/).filter(Boolean).slice(0, maxWords);
   if (words.length === 0) return records;
-  // `é` is one character or two, with the same look.
+  // `é` can be one character or two that look the same.
   const forms = words.map((word) => [...new Set([word, word.normalize("NFC"), word.normalize("NFD")].map(foldCase))]);
   return records.filter((item) => {
     const text = searchTextOf(item);
@@ -60,7 +60,7 @@ function allTexts(values: object): string {
     .join("\n");
 }
 
-/** The same as in lib/text.ts: `ß` and `ẞ` are equal, and `σ` and `ς`. */
+/** As in lib/text.ts: `ß` equals `ẞ`, and `σ` equals `ς`. */
 function foldCase(text: string): string {
   return text.toLowerCase().toUpperCase().toLowerCase().replaceAll("ς", "σ");
 }

@@ -1,5 +1,5 @@
-// Saves staged edits: those of the table, with a bar that has their number, and those of a form (record-form.tsx). A dialog shows the values of each
-// record before and after its edits, the edits that the server refuses, and what someone else has changed meanwhile.
+// Saves staged edits, both the table's, which a bar counts, and a form's (record-form.tsx). A dialog shows each record's values before and after the
+// edits, what the server rejected, and what someone else has changed in the meantime.
 
 import { Alert, Box, Button, Stack, Typography } from "@mui/material";
 import { type KeyboardEvent as KeyPress, useCallback, useEffect, useRef, useState } from "react";
@@ -32,13 +32,13 @@ import {
   takeBackStep,
 } from "./staged-edits.ts";
 
-/** Returns the staged edits of a resource, functions that change them, and the bar that shows them with its dialogs. */
+/** Returns a resource's staged edits, functions that change them, and the bar with its dialogs. */
 export function usePending(resource: ResourceInfo) {
   const [staged, setStaged] = useState<StagedEdits>(nothingStaged);
   const writes = useRecordWrites(resource.path);
   const saving = useSave(staged, setStaged, writes.saveStaged);
   const count = countEdits(staged);
-  // The edits stay while the form of a record is open over the list.
+  // Edits stay while a record's form is open over the list.
   useUnsaved(count > 0, { within: `/${useSiteName()}/${resource.path}`, count });
   useEditKeys({
     onTakeBack: () => saving.isSaving || setStaged((before) => takeBackStep(before, resource)),
@@ -61,7 +61,7 @@ export function usePending(resource: ResourceInfo) {
       [resource, lastEdited],
     ),
     bar: count > 0 && <PendingBar resource={resource} staged={staged} onChange={setStaged} saving={saving} />,
-    /** Removes the edits of records that were deleted, or saved by a form. */
+    /** Drops the edits of records that were deleted, or saved by a form. */
     forget: useCallback((ids: readonly number[]) => setStaged((before) => discardEdits(before, ids)), []),
   };
 }
@@ -69,8 +69,8 @@ export function usePending(resource: ResourceInfo) {
 type SetStaged = (change: StagedEdits | ((before: StagedEdits) => StagedEdits)) => void;
 
 /**
- * Returns the function that saves all staged edits, why it failed, and the dialog that is open.
- * @param form of a form, which shows itself why a text is refused: what to do after it was saved
+ * Returns a function that saves all staged edits, why that failed, and the dialog if one is open.
+ * @param form what to do once a form is saved; forms show rejected texts themselves
  */
 export function useSave(
   staged: StagedEdits,
@@ -88,10 +88,10 @@ export function useSave(
       setOpen(false);
       form?.onSaved();
     } catch (error) {
-      // The dialog shows the reason. The cells and the inputs of a form have their own reasons.
+      // The dialog shows the reason. Cells and form inputs have their own.
       const { body = {}, message, status } = error as HttpError;
       setStaged((before) => markProblem(before, body));
-      // Without the server or a conflict, there is nothing to decide.
+      // If the server can't be reached, or there is no conflict, there is nothing to decide.
       if (form ? !body.conflicts?.length : status === 0)
         return (body.faults ?? body.errors) ? undefined : notify(message, "error");
       setOpen(true);
@@ -107,7 +107,7 @@ function textOf({ faults, conflicts }: HttpError["body"], { records }: StagedEdi
   return undefined;
 }
 
-/** Gives the focus to the cell that was edited last when the bar, with the button that had the focus, disappears. */
+/** When the bar disappears along with its focused button, moves the focus to the cell that was edited last. */
 function useFocusAfter(isNothingStaged: boolean) {
   const lastEdited = useRef<Pick<Edit, "item" | "path">>(undefined);
   useEffect(() => {
@@ -180,7 +180,7 @@ export function StagedDialog(props: PendingBarProps) {
 
 const step = 50;
 
-/** Shows the staged edits, record by record. Records that cannot be saved as they are come first. */
+/** Shows the staged edits, record by record. Those that can't be saved as they are come first. */
 function OpenStagedDialog({ resource, staged, onChange, saving }: PendingBarProps) {
   const { save, setOpen, fault, isSaving } = saving;
   const [shown, setShown] = useState(step);
@@ -238,7 +238,7 @@ function OpenStagedDialog({ resource, staged, onChange, saving }: PendingBarProp
 
 interface PendingRecordProps {
   readonly staged: StagedRecord;
-  /** Discards the edits of a record, or one of them. */
+  /** Discards a record's edits, or one of them. */
   readonly onDrop: (id: number, path?: string) => void;
   /** Keeps the edits of a record that someone else has changed. */
   readonly onKeep: (id: number) => void;

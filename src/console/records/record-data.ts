@@ -1,5 +1,5 @@
-// Reads and writes the records of a site. The records of a small site are all in the page, and are searched and sorted there; a read that says that they
-// have changed replaces them. A large site is read page by page.
+// Reads and writes a site's records. A small site's records are all loaded, and searched and sorted in the page; they're replaced when a read reports
+// changes. A large site is read page by page.
 
 import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo } from "react";
@@ -29,7 +29,7 @@ export interface PageQuery extends ListQuery {
 }
 
 const maxLocal = 5000;
-/** Milliseconds between two questions whether the records in the page have changed. */
+/** Milliseconds between checks whether the loaded records have changed. */
 const refreshMs = 20_000;
 
 const recordsPath = (siteName: string, resource: string) => sitePath(siteName, `/records/${resource}`);
@@ -44,7 +44,7 @@ export function useRecordPage(resource: string, query: PageQuery) {
   const { data: size } = useQuery<number>({
     queryKey: sizeKey,
     queryFn: async ({ signal }) => (await readList(siteName, resource, { limit: 1 }, signal)).total,
-    // Another read says the size too, unless it has a search.
+    // Reads without a search also tell the size.
     enabled: query.search !== "" && queries.getQueryData(sizeKey) === undefined,
   });
   const all = useAllRecords(queries, siteName, resource, size !== undefined && size <= maxLocal);
@@ -52,23 +52,23 @@ export function useRecordPage(resource: string, query: PageQuery) {
   const pageOf = (asked: PageQuery) => toPageRead(queries, siteName, resource, asked);
   const remote = useQuery<RecordsResponse>({
     ...pageOf(query),
-    // Only the server knows the nearest names.
+    // Only the server can suggest similar names.
     enabled: !local || (local.total === 0 && query.search !== ""),
-    // The rows of the search before, but not those of another resource.
+    // Keep showing the previous search's rows, but not another resource's.
     placeholderData: (before, from) => (from?.queryKey[2] === resource ? before : undefined),
   });
   return {
     page: local ?? remote.data,
     suggestions: remote.isPlaceholderData ? undefined : remote.data?.suggestions,
-    /** The number of records without the search; undefined before it is known. */
+    /** The number of records, ignoring the search. Undefined until it's known. */
     size: all.data?.total ?? size,
     error: local ? null : remote.error,
     refetch: () => remote.refetch(),
-    /** Reads another page of the list before it is shown. */
+    /** Preloads another page of the list. */
     prepare: (page: number) => void (local ?? queries.prefetchQuery(pageOf({ ...query, page }))),
-    /** Whether the shown rows are those of an earlier search. */
+    /** Whether the rows still belong to the previous search. */
     isLate: !local && remote.isPlaceholderData,
-    /** All records, if the page has them. */
+    /** All records, if they're loaded. */
     all: all.data?.records,
   };
 }
@@ -85,13 +85,13 @@ function toPageRead(queries: QueryClient, siteName: string, resource: string, as
   };
 }
 
-/** Keeps the number of records and, if a page without a search has all of them, the records. */
+/** Remembers the number of records, and the records too if a page without a search has all of them. */
 function keepWhole(queries: QueryClient, key: readonly string[], response: RecordsResponse): void {
   queries.setQueryData([...key, "size"], response.total);
   if (response.records.length === response.total) queries.setQueryData([...key, "all"], response);
 }
 
-/** Reads all records of a small site, and asks from time to time whether they have changed. */
+/** Loads all records of a small site, and regularly checks whether they have changed. */
 function useAllRecords(queries: QueryClient, siteName: string, resource: string, isSmall: boolean) {
   const queryKey = [...listKey(siteName, resource), "all"];
   return useQuery<RecordsResponse>({
@@ -106,7 +106,7 @@ function useAllRecords(queries: QueryClient, siteName: string, resource: string,
     enabled: isSmall,
     refetchInterval: refreshMs,
     staleTime: refreshMs / 2,
-    // A page that is opened again, or to which the operator returns, asks again.
+    // Checks again when the page is opened or the operator returns to it.
     refetchOnMount: "always",
     refetchOnWindowFocus: "always",
     refetchOnReconnect: "always",
@@ -139,7 +139,7 @@ function readList(
   return callApi("GET", `${recordsPath(siteName, resource)}?${query}`, undefined, { signal });
 }
 
-/** Returns a function that reads the IDs of the records that a search finds, at most `limit`. */
+/** Returns a function that reads the IDs of up to `limit` records that match a search. */
 export function useReadIds(resource: string): (search: string, limit: number) => Promise<number[]> {
   const siteName = useSiteName();
   return async (search, limit) =>
@@ -150,7 +150,7 @@ export function useRecord(resource: string, id: string) {
   return useRead<RecordResponse>(useSitePath(`/records/${resource}/${id}`));
 }
 
-/** Returns the functions that write records. After each write, the page reads its data again, and offers to undo it. */
+/** Returns the functions that write records. After each write, the page reloads its data, and offers to undo the write. */
 export function useRecordWrites(resource: string) {
   const siteName = useSiteName();
   const queries = useQueryClient();
@@ -171,7 +171,7 @@ export function useRecordWrites(resource: string) {
         const sent = callApi<SetFieldResponse>("POST", `${path}/set-field`, body);
         return finish(queries, "saved", sent, ({ changed }) => changed);
       },
-      /** Reports the effect of `setField`. */
+      /** Previews `setField`. */
       trySetField: (body: SetFieldBody, signal: AbortSignal) =>
         callApi<SetFieldResponse>("POST", `${path}/set-field`, { ...body, dryRun: true }, { signal }),
     };
@@ -180,7 +180,7 @@ export function useRecordWrites(resource: string) {
 
 const countOne = () => 1;
 
-/** Waits for the response to a write, reports it with the number of its records, and reads the data of the page again. */
+/** Waits for the response to a write, reports how many records it changed, and reloads the page's data. */
 async function finish<T extends WriteResponse>(
   queries: QueryClient,
   kind: UndoableWrite["kind"],
@@ -189,16 +189,16 @@ async function finish<T extends WriteResponse>(
 ): Promise<T> {
   const isOfList = ([first]: readonly unknown[]) => first === "records";
   const result = await sent.catch((error) => {
-    // Someone else may have changed the records of the list, or the one in the form.
+    // Someone else may have changed records in the list, or the one in the form.
     void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey.includes("records") });
     throw error;
   });
   const { run, revisions } = result;
   reportWrite({ kind, count: countOf(result), run, ...(revisions ? { revisions } : {}) });
-  // A deleted record cannot be read again, although its form is still open.
+  // A deleted record can't be reloaded, though its form is still open.
   const isGone = ([, , part]: readonly unknown[]) => kind === "deleted" && part === "records";
   void queries.invalidateQueries({ predicate: ({ queryKey }) => !isOfList(queryKey) && !isGone(queryKey) });
-  // The list must not show the earlier values again.
+  // The list mustn't show the old values again.
   await queries.invalidateQueries({ predicate: ({ queryKey }) => isOfList(queryKey) });
   return result;
 }

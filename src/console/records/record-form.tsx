@@ -1,4 +1,4 @@
-// The forms of a new and of an existing record, at the side of the list. Each is a view of one staged record (staged-edits.ts).
+// The forms for new and existing records, at the side of the list. Each shows one staged record (staged-edits.ts).
 
 import { Alert, Box, Button, IconButton, Stack, Tab, Tabs, TextField, Typography } from "@mui/material";
 import { type FormEvent, type KeyboardEvent, memo, useCallback, useEffect, useRef, useState } from "react";
@@ -23,7 +23,7 @@ import { newId, type StagedEdits, type StagedRecord, stageEdits } from "./staged
 
 interface RecordFormProps {
   readonly resource: ResourceInfo;
-  /** Closes the form, after a question if it has changes that were not saved. */
+  /** Closes the form, after asking if it has unsaved changes. */
   readonly onLeave: () => void;
 }
 
@@ -43,13 +43,13 @@ const nothing: RecordResponse = { record: { ID: newId }, version: "" };
 
 interface EditRecordProps extends RecordFormProps {
   readonly id: string;
-  /** The edits of the record that are staged in the table. The form has them too. */
+  /** The edits staged in the table, which the form starts with. */
   readonly first: StagedRecord | undefined;
-  /** Called when the edits of the form are saved or gone. They are then not staged in the table either. */
+  /** Called when the form's edits are saved or discarded, so that the table drops them too. */
   readonly onForget: (ids: readonly number[]) => void;
 }
 
-/** The form of an existing record, with its history. It needs another key for each record: its state belongs to one. */
+/** The form for an existing record, with its history. Give it a key per record, because its state belongs to one record. */
 export function EditRecord(props: EditRecordProps) {
   const { resource, id, onLeave } = props;
   const { data, error, refetch } = useRecord(resource.path, id);
@@ -139,7 +139,7 @@ interface Form {
   readonly onSaved: () => void;
 }
 
-/** The state of a form: the staged edits of its record, and what the record was when they began. A later read doesn't replace that. */
+/** A form's state: the record's staged edits, and the record as it was at the first edit. Later reads don't replace that. */
 function useForm({ resource, item, first, send, onSaved }: Form) {
   const { ID: id } = item.record;
   const [staged, setStaged] = useState<StagedEdits>(() => ({ records: new Map(first && [[id, first]]), steps: [] }));
@@ -181,7 +181,7 @@ const buttonsStyle = {
   bgcolor: "background.paper",
 } as const;
 
-/** The inputs of a form, with its buttons. After an attempt to save, the first refused text has the focus. */
+/** A form's inputs and buttons. After an attempt to save, the first rejected text gets the focus. */
 function FieldsForm({ resource, form, onSave, onDelete }: FieldsFormProps) {
   const { base, edits, saving, change } = form;
   const { isSaving } = saving;
@@ -189,7 +189,7 @@ function FieldsForm({ resource, form, onSave, onDelete }: FieldsFormProps) {
   const mayEdit = useMay("records");
   const [attempts, setAttempts] = useState(0);
   const textOf = (path: string) => edits?.texts.get(path) ?? textAt(base.record, path);
-  // A new record also needs the fields that nobody has typed into.
+  // In a new record, required fields matter even if nobody typed into them.
   const faultIn = (field: FieldInfo) =>
     edits?.faults.get(field.path) ?? (base === nothing ? faultOf(field, textOf(field.path)) : undefined);
   const whole = edits?.faults.get("");
@@ -235,7 +235,7 @@ function FieldsForm({ resource, form, onSave, onDelete }: FieldsFormProps) {
   );
 }
 
-/** The style of a group of fields: two short fields in a line. */
+/** Two short fields per line. */
 const groupStyle = {
   width: "100%",
   minWidth: 0,
@@ -245,9 +245,9 @@ const groupStyle = {
   display: "grid",
   gridTemplateColumns: "1fr 1fr",
   columnGap: 1.5,
-  // The buttons don't cover the refused field that gets the focus.
+  // Keeps the buttons from covering the rejected field that gets the focus.
   "& input": { scrollMarginBlock: 128 },
-  // A line above each further group.
+  // A line above each group but the first.
   "& + &": { mt: 2, pt: 1, borderTop: 1, borderColor: "divider" },
 };
 
@@ -257,10 +257,10 @@ interface RecordFieldsProps {
   readonly resource: ResourceInfo;
   /** Returns the text of the field at a path. */
   readonly textOf: (path: string) => string;
-  /** Returns why the text of a field is refused; undefined if it is good. */
+  /** Returns what's wrong with a field's text, or undefined. */
   readonly faultIn: (field: FieldInfo) => string | undefined;
   readonly isReadOnly: boolean;
-  /** Always the same function. */
+  /** Must be stable. */
   readonly onChange: (path: string, text: string) => void;
 }
 
@@ -298,7 +298,7 @@ interface FieldInputProps extends Pick<RecordFieldsProps, "isReadOnly" | "onChan
 const FieldInput = memo(function FieldInput({ field, text, fault, isReadOnly, onChange }: FieldInputProps) {
   const { path, required: isRequired, max } = field;
   const seen = showInvisible(text);
-  // The input contains the invisible characters, so the text below it shows them.
+  // Invisible characters can't be seen in the input, so show them below it.
   const explained = seen === text ? undefined : translate("record.controls", { text: seen });
   return (
     <TextField

@@ -1,4 +1,4 @@
-// The page of a resource: the list of its records, whose cells can be edited, and the form of a record at its side.
+// A resource's page: the list of its records, with editable cells, and a record's form at its side.
 
 import { Box, Button, Drawer, IconButton, Stack, Typography } from "@mui/material";
 import { type ReactNode, useCallback, useEffect, useMemo } from "react";
@@ -65,12 +65,12 @@ export function RecordTable({ resource }: RecordTableProps) {
   );
 }
 
-/** Returns the number of pages of a list. An empty list has one. */
+/** Returns the number of pages in a list, at least one. */
 function countPages(total: number, rows: number): number {
   return Math.max(1, Math.ceil(total / rows));
 }
 
-/** Goes to the last page if the address names a later one, for example because records were deleted. */
+/** Goes to the last page if the address has a higher number, for example because records were deleted. */
 function useKnownPage({ query, showPage }: ListState, total: number | undefined): void {
   const last = total === undefined ? undefined : countPages(total, query.rows);
   const isBeyond = last !== undefined && query.page > last;
@@ -128,13 +128,13 @@ function RecordList({ resource, list, items, pending, selection, pages, empty }:
   );
 }
 
-/** On a phone: the name, and a line with the other facts that tell records apart. */
+/** On a phone: the name, and a line with what tells records apart. */
 const cardColumns: readonly DataColumn<TableRecord>[] = [
   { name: "Name", label: "", isPrimary: true, render: nameOf },
   { name: "summary", label: "", render: ({ item }) => showInvisible(summaryOf(item.record)) },
 ];
 
-/** The ID, and a column for each chosen field. The name is a link to the record. */
+/** The ID, and a column per chosen field. The name links to the record. */
 function tableColumns(
   { fields }: ResourceInfo,
   paths: readonly string[],
@@ -167,7 +167,7 @@ interface PagesProps extends Pick<RecordListProps, "list"> {
   readonly total: number;
 }
 
-/** Which records of a list are shown, with buttons for the pages before and after, and a choice of the number of rows. */
+/** Which records are shown, buttons for the next and previous pages, and the number of rows per page. */
 function Pages({ list, total }: PagesProps) {
   const { page, rows } = list.query;
   const from = (page - 1) * rows + 1;
@@ -231,14 +231,14 @@ interface FormBesideProps extends RecordTableProps {
   readonly pending: ReturnType<typeof usePending>;
 }
 
-/** The form for the record in the address of the page, at the side of the list. */
+/** The form for the record in the address, at the side of the list. */
 function FormBeside({ resource, address, pending }: FormBesideProps) {
   const siteName = useSiteName();
   const { pathname } = useLocation();
   const base = `/${siteName}/${resource.path}`;
   const leave = () => navigate(`${base}${address}`);
   const id = pathname.startsWith(`${base}/`) ? pathname.slice(base.length + 1).split("/")[0] : undefined;
-  // An invisible backdrop keeps the list readable.
+  // The backdrop is invisible, so that the list stays readable.
   const drawer = {
     backdrop: { invisible: true },
     paper: { sx: { width: { xs: "100%", sm: 480 } }, "aria-label": resource.singular },
@@ -262,7 +262,7 @@ function FormBeside({ resource, address, pending }: FormBesideProps) {
 
 interface NoRecordsProps extends RecordTableProps {
   readonly list: ListState;
-  /** The nearest names. */
+  /** Similar names. */
   readonly suggestions: readonly string[] | undefined;
 }
 

@@ -1,4 +1,4 @@
-// The ticked records of a list: some of them, or all that the search finds; and the dialogs that delete them or give a field the same text in all.
+// The selected records of a list, either some or all that match the search, and the dialogs that delete them or set a field in all of them.
 
 import { Alert, Box, Button, Typography } from "@mui/material";
 import { useQueries, useQuery } from "@tanstack/react-query";
@@ -26,7 +26,7 @@ interface SelectionProps {
 
 type Keys = ReadonlySet<string | number>;
 
-/** The ticked records; or the search, if all that it finds are ticked. */
+/** The selected records, or the search, if everything that matches it is selected. */
 type Ticked =
   | { readonly keys: Keys; readonly allOf?: undefined }
   | { readonly keys?: undefined; readonly allOf: string };
@@ -37,13 +37,13 @@ const maxDeleted = 1000;
 
 const noKeys: Keys = new Set();
 
-/** Returns the ticks for the list and, while records are ticked, the actions on them. */
+/** Returns the list's selection, and while there is one, the actions on it. */
 export function useSelection({ resource, list, page, onDeleted }: SelectionProps) {
   const [ticked, setTicked] = useState<Ticked>({ keys: noKeys });
   const [open, setOpen] = useState<OpenDialog>();
   const mayEdit = useMay("records");
   const { search } = list.query;
-  // Another search finds other records.
+  // Another search matches other records.
   const isAll = ticked.allOf === search;
   const keys: Keys = isAll ? new Set(page?.records.map(({ record }) => record.ID)) : (ticked.keys ?? noKeys);
   const found = page?.total ?? 0;
@@ -111,7 +111,7 @@ interface DeleteDialogProps {
   readonly onClose: () => void;
 }
 
-/** The dialog that asks before records are deleted. It shows the site, the number of records, and the names of the first ones. */
+/** Asks before records are deleted, showing the site, how many there are, and the names of the first few. */
 export function DeleteDialog({ resource, ids, onDone, onClose }: DeleteDialogProps) {
   const siteName = useSiteName();
   const writes = useRecordWrites(resource.path);
@@ -144,7 +144,7 @@ export function DeleteDialog({ resource, ids, onDone, onClose }: DeleteDialogPro
   );
 }
 
-/** Reads the names of records; undefined until all are read. The name of a record that cannot be read is empty. */
+/** Reads the names of records. Undefined until all are read. A record that can't be read has an empty name. */
 function useNames(resource: string, ids: readonly number[]): readonly string[] | undefined {
   const path = useSitePath(`/records/${resource}`);
   const reads = useQueries({
@@ -156,18 +156,18 @@ function useNames(resource: string, ids: readonly number[]): readonly string[] |
 
 interface SetFieldProps {
   readonly resource: ResourceInfo;
-  /** The records to change: some by their IDs, or all that a search finds. */
+  /** The records to change: some by ID, or all that match a search. */
   readonly target: Pick<SetFieldBody, "ids" | "search">;
-  /** The number of records in the target. */
+  /** Number of records in the target. */
   readonly count: number;
   readonly onDone: () => void;
   readonly onClose: () => void;
 }
 
-/** Milliseconds after the last key press until the server is asked what the change would do. */
+/** Milliseconds after the last key press until the server is asked for a preview. */
 const delayMs = 250;
 
-/** Asks for a field and its text, and changes the records in one run that can be undone. */
+/** Asks for a field and its value, and sets it in all of the records, in one run that can be undone. */
 function SetFieldDialog({ resource, target, count, onDone, onClose }: SetFieldProps) {
   const writes = useRecordWrites(resource.path);
   const [field, setField] = useState("");
@@ -182,7 +182,7 @@ function SetFieldDialog({ resource, target, count, onDone, onClose }: SetFieldPr
   const changed = result && result.faults.length === 0 ? result.changed : 0;
   const name = count === 1 ? resource.singular : resource.plural;
   async function confirm() {
-    // Others may have changed the records, or what the search finds.
+    // Others may have changed the records, or which of them match the search.
     await writes.setField({ ...body, digest: result?.digest }).catch(askAgainAfter);
     onDone();
   }
@@ -223,7 +223,7 @@ function SetFieldDialog({ resource, target, count, onDone, onClose }: SetFieldPr
   );
 }
 
-/** Asks the server what a change would do, once its text has not changed for a moment. */
+/** Asks the server for a preview, once nothing has been typed for a moment. */
 function useDryRun(resource: string, body: SetFieldBody, isAsked: boolean) {
   const writes = useRecordWrites(resource);
   const text = JSON.stringify(body);

@@ -1,5 +1,5 @@
-// Edits that are staged: the table or a form shows them, and the server doesn't have them yet. All functions return a new state, in which the records
-// whose edits are unchanged are the same objects.
+// Staged edits, which the table or a form shows but the server doesn't have yet. All functions return a new state, and keep the objects of records
+// whose edits haven't changed.
 
 import type { ChangesBody, ConflictInfo, RecordResponse } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
@@ -10,11 +10,11 @@ import { describeFault, describeFieldError, faultOf, textAt, toValues } from "..
 export interface StagedRecord {
   /** The record as the operator saw it at the first edit. */
   readonly base: RecordResponse;
-  /** The new texts, by the paths of their fields. */
+  /** The new texts, by field path. */
   readonly texts: ReadonlyMap<string, string>;
-  /** Why the server, or the rules of a field, refuse a text, by path. The empty path is about the record. */
+  /** Why the server or a field's rules rejected a text, by path. An empty path means the whole record. */
   readonly faults: ReadonlyMap<string, string>;
-  /** The change of someone else meanwhile. */
+  /** What someone else has changed in the meantime. */
   readonly conflict: ConflictInfo | undefined;
 }
 
@@ -24,7 +24,7 @@ export interface Edit {
   readonly text: string;
 }
 
-/** The staged text of a field before an edit; undefined if it had none. */
+/** A field's staged text before an edit; undefined if it had none. */
 type Before = Omit<Edit, "text"> & { readonly text: string | undefined };
 
 export interface StagedEdits {
@@ -35,7 +35,7 @@ export interface StagedEdits {
 
 export const nothingStaged: StagedEdits = { records: new Map(), steps: [] };
 
-/** Maximum number of records with staged edits: as many as one request saves. */
+/** Maximum records with staged edits, which is how many one request can save. */
 export const maxStagedRecords = 5000;
 const maxSteps = 1000;
 
@@ -45,7 +45,7 @@ export function countEdits({ records }: StagedEdits): number {
   return count;
 }
 
-/** Stages edits as one step. Edits of further records than `maxStagedRecords` are left out. */
+/** Stages edits as one step. Once there are `maxStagedRecords`, edits of other records are left out. */
 export function stageEdits(staged: StagedEdits, edits: readonly Edit[], resource: ResourceInfo): StagedEdits {
   const records = new Map(staged.records);
   const step: Before[] = [];
@@ -67,7 +67,7 @@ export function takeBackStep({ records, steps }: StagedEdits, resource: Resource
   return { records: changed, steps: steps.slice(0, -1) };
 }
 
-/** Discards the edits of some records, or the edit of one field. Ctrl+Z does not stage them again. */
+/** Discards all edits of some records, or of one field. Ctrl+Z doesn't bring them back. */
 export function discardEdits(staged: StagedEdits, ids: readonly number[], path?: string): StagedEdits {
   const records = new Map(staged.records);
   for (const id of ids) {
@@ -85,7 +85,7 @@ function withoutRecords(steps: StagedEdits["steps"], ids: readonly number[], pat
   return steps.map((step) => step.filter((before) => !isGone(before))).filter((step) => step.length > 0);
 }
 
-/** Sets the staged text of a field; undefined, or the text that the record has anyway, removes it. */
+/** Sets a field's staged text. Passing undefined, or the record's own text, removes it. */
 function setText(
   records: Map<number, StagedRecord>,
   item: RecordResponse,
@@ -96,7 +96,7 @@ function setText(
   const id = item.record.ID;
   const present = records.get(id) ?? { base: item, texts: new Map(), faults: new Map(), conflict: undefined };
   const texts = without(present.texts, path);
-  // Any edit may correct what is wrong with the record as a whole.
+  // Any edit may fix what was wrong with the record as a whole.
   const faults = without(without(present.faults, path), "");
   if (text !== undefined && text !== textAt(present.base.record, path)) {
     texts.set(path, text);
@@ -134,10 +134,10 @@ export function toChanges({ records }: StagedEdits): ChangesBody {
   };
 }
 
-/** The ID that a new record has in its form. */
+/** The ID of a new record while it's in its form. */
 export const newId = 0;
 
-/** Marks the fields and records that the server has refused. `errors` are those of a new record. */
+/** Marks the fields and records that the server rejected. `errors` are those of a new record. */
 export function markProblem(
   staged: StagedEdits,
   { errors = [], faults = [], conflicts = [] }: Pick<HttpErrorBody, "errors" | "faults" | "conflicts">,
@@ -157,9 +157,7 @@ export function markProblem(
   return { ...staged, records };
 }
 
-/**
- * Keeps the edits of a record although someone else has changed it: the stored record is the base from now on. Edits that it has already are removed.
- */
+/** Keeps a record's edits although someone else has changed it. The stored record becomes the base, and edits it already contains are dropped. */
 export function keepMine(staged: StagedEdits, id: number, resource: ResourceInfo): StagedEdits {
   const present = staged.records.get(id);
   const { record, version } = present?.conflict ?? {};
@@ -170,12 +168,12 @@ export function keepMine(staged: StagedEdits, id: number, resource: ResourceInfo
   return { records, steps: withoutRecords(staged.steps, [id]) };
 }
 
-/** Maximum numbers of pasted rows and columns. */
+/** Maximum rows and columns that can be pasted. */
 const [maxRows, maxColumns] = [5000, 100];
 
 /**
- * Returns the rows of a text with tabs between cells, as spreadsheets copy them: a cell in quotes may contain tabs and line ends, which become spaces,
- * because a field has one line.
+ * Parses tab-separated text, as spreadsheets copy it. Quoted cells may contain tabs and line breaks, which become spaces, because a field has one
+ * line.
  */
 export function parseCells(text: string): string[][] {
   const rows: string[][] = [[]];
@@ -193,18 +191,18 @@ export function parseCells(text: string): string[][] {
 }
 
 export interface Place {
-  /** ID of the record. */
+  /** The record's ID. */
   readonly id: number;
   readonly path: string;
 }
 
 interface Cells {
   readonly items: readonly RecordResponse[];
-  /** Fields of the columns, from left to right. */
+  /** The columns' fields, from left to right. */
   readonly paths: readonly string[];
 }
 
-/** Returns the edits that put pasted cells into a table, from a cell on; and the number of rows that have no place on the page. */
+/** Returns the edits that paste cells into a table, starting at one of its cells, and how many rows didn't fit on the page. */
 export function toEdits({ items, paths }: Cells, { id, path }: Place, cells: readonly (readonly string[])[]) {
   const [top, left] = [items.findIndex(({ record }) => record.ID === id), paths.indexOf(path)];
   const edits = cells.flatMap((texts, down) => {

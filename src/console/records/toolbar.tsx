@@ -1,4 +1,4 @@
-// The row above a list of records: the search, the number of records, and the menus; or, while records are ticked, the actions on them.
+// The row above a list of records: the search, the number of records, and the menus, or actions while records are selected.
 
 import {
   Box,
@@ -31,13 +31,13 @@ import { type ListState, useViews } from "./list-state.ts";
 interface ToolbarProps {
   readonly resource: ResourceInfo;
   readonly list: ListState;
-  /** The number of records that the search finds; undefined before it is known. */
+  /** Number of records that match the search. Undefined until it's known. */
   readonly found: number | undefined;
-  /** The number of all records; undefined before it is known. */
+  /** Number of all records. Undefined until it's known. */
   readonly size: number | undefined;
 }
 
-/** The row above a list. It has the same height with and without ticked records. */
+/** The row above a list. Its height doesn't change when records are selected. */
 const rowStyle = {
   minHeight: 40,
   mt: 2,
@@ -104,7 +104,7 @@ function ListActions({ resource, list, found, size }: ToolbarProps) {
   );
 }
 
-/** The number of all records, and the number that the search finds. */
+/** The number of all records, and of those that match the search. */
 function Count({ resource, list, found, size }: ToolbarProps) {
   const [count, all] = [found, size].map((number) => (number === undefined ? "" : toNumber(number)));
   const isSearched = list.query.search !== "" && found !== undefined;
@@ -122,7 +122,7 @@ function Count({ resource, list, found, size }: ToolbarProps) {
   );
 }
 
-/** The search. It searches at each key press, because a response takes only about 30 ms for 100,000 records. */
+/** Searches on every key press, because a response only takes about 30 ms for 100,000 records. */
 function Search({ list }: Pick<ToolbarProps, "list">) {
   const { maxSearchLength } = useDeclared();
   const { search } = list.query;
@@ -154,7 +154,6 @@ function Search({ list }: Pick<ToolbarProps, "list">) {
   );
 }
 
-/** Opens the page of imports and exports. */
 interface MenuButtonProps {
   readonly text: string;
   readonly icon: ReactNode;

@@ -1,4 +1,4 @@
-// The page of a site's latest API requests, with their responses and the details of each. It is read again every two seconds.
+// A site's latest API requests, with their responses and details. Updates every two seconds.
 
 import { Alert, AlertTitle, Box, Button, Chip, Link, Stack } from "@mui/material";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
@@ -74,7 +74,7 @@ function useFilter(): [filter: RequestFilter, change: (changes: Partial<RequestF
   return [filter, (changes) => changeAddress({ ...changes }, "push")];
 }
 
-/** The classes of statuses, by their first digit: their names and colours. */
+/** Classes of statuses by their first digit, with names and colours. */
 const statuses = [
   ["2", "answered", "success"],
   ["3", "unchanged", "default"],
@@ -88,7 +88,7 @@ interface FiltersProps {
   readonly requests: readonly LoggedRequestInfo[];
 }
 
-/** The controls of the filters. Keys and problems can be chosen once a request with them was seen. */
+/** The filters. Keys and problems can be chosen once a request with them has appeared. */
 function Filters({ filter, onChange, requests }: FiltersProps) {
   const { keys, problems } = useSeen(requests);
   return (
@@ -125,7 +125,7 @@ function Filters({ filter, onChange, requests }: FiltersProps) {
 
 type Names = ReadonlyMap<string, string>;
 
-/** Returns the keys and problems of all requests that this page has shown, by prefix and code, with their names. */
+/** Returns the keys (by prefix) and problems (by code) of all requests this page has shown, with their names. */
 function useSeen(requests: readonly LoggedRequestInfo[]): { readonly keys: Names; readonly problems: Names } {
   const siteName = useSiteName();
   const seen = useRef({ siteName, keys: new Map<string, string>(), problems: new Map<string, string>() });
@@ -190,7 +190,7 @@ const columns: readonly DataColumn<LoggedRequestInfo>[] = [
   },
 ];
 
-/** The purpose of a key; the beginning of the key if it has none. */
+/** A key's label, or its prefix if it has none. */
 function KeyLabel({ apiKey: { label, prefix } }: { readonly apiKey: NonNullable<LoggedRequestInfo["key"]> }) {
   return label ? showInvisible(label) : <code>{prefix}…</code>;
 }
@@ -200,7 +200,7 @@ function Status({ status }: { readonly status: number }) {
   return <Chip variant="outlined" color={color} label={status} />;
 }
 
-/** Says what appears here, with a line that sends a first request. @param onClear shows all requests again; undefined if none are left out */
+/** Says what will appear here, with a command that sends a first request. @param onClear shows all requests again; undefined if there is no filter */
 function NoRequests({ onClear }: { readonly onClear: (() => void) | undefined }) {
   const curl = useCurl();
   if (onClear)
@@ -254,7 +254,7 @@ interface ProblemProps {
   readonly publicUrl: string;
 }
 
-/** The problem in the response, with its errors, and a link to the page that explains it. */
+/** The problem in the response with its errors, and a link to the page about it. */
 function Problem({ problem: { code, title, detail, errors }, publicUrl }: ProblemProps) {
   return (
     <Alert severity="error" icon={false} sx={{ overflowWrap: "anywhere" }}>
@@ -278,7 +278,7 @@ function Problem({ problem: { code, title, detail, errors }, publicUrl }: Proble
   );
 }
 
-/** A text of the server. The names that it has in backticks are shown as code. */
+/** A server text. What's in backticks is shown as code. */
 function Detail({ text }: { readonly text: string }) {
   const parts = capitalized(showInvisible(text)).split("`");
   // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text never change
@@ -322,23 +322,23 @@ function KeyName({ apiKey: { label, prefix } }: { readonly apiKey: NonNullable<L
   );
 }
 
-/** Milliseconds between two reads. A page in a hidden tab does not read. */
+/** Milliseconds between two reads. Hidden tabs don't read. */
 const intervalMs = 2000;
 const maxRequests = 200;
-/** Milliseconds by which reads overlap: another process of the server may tell of its requests a little later. */
+/** Milliseconds by which reads overlap, because another process of the server may report its requests a little later. */
 const overlapMs = 5000;
 
-/** Which requests to show. An empty text shows all. */
+/** Which requests to show. An empty string means all. */
 interface RequestFilter {
-  /** The first digit of the status. */
+  /** The status's first digit. */
   readonly status: string;
-  /** The prefix of a key. */
+  /** A key's prefix. */
   readonly key: string;
-  /** The code of a problem. */
+  /** A problem's code. */
   readonly problem: string;
 }
 
-/** Reads the last requests, the latest first. Each read only asks for new ones. @param isPaused whether the list stays as it is */
+/** Reads the latest requests, newest first. Each read only asks for new ones. @param isPaused whether to leave the list as it is */
 function useRequests(filter: RequestFilter, isPaused: boolean) {
   const siteName = useSiteName();
   const queries = useQueryClient();
@@ -363,7 +363,7 @@ function toSearch({ status, key, problem }: RequestFilter, latest: string | unde
   return new URLSearchParams(parameters);
 }
 
-/** Returns the known requests with the new ones, each once. Returns the same list if there is nothing new. */
+/** Merges new requests into the known ones, without duplicates. Returns the same list if there is nothing new. */
 function mergeRequests(
   known: readonly LoggedRequestInfo[],
   read: readonly LoggedRequestInfo[],

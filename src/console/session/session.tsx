@@ -1,4 +1,4 @@
-// Signs in with a link, which a page asks for, signs out, and reads the present session.
+// Signing in with a link, which a page asks for, signing out, and reading the current session.
 
 import { Alert, Box, Button, Divider, Stack, TextField, Typography } from "@mui/material";
 import { type FormEvent, useState } from "react";
@@ -13,9 +13,9 @@ const linkInHash = /^#sign-in=([0-9A-Za-z]+)$/;
 let opening: Promise<SessionInfo | undefined> | undefined;
 
 /**
- * Signs in with the link in the address of this page, if there is one; otherwise reads the present session. Calls at the same time share one attempt,
- * because React may run an effect twice.
- * @param insteadOf ID of the signed-in operator, if the link may replace that operator's session
+ * Signs in with the link in the address, if there is one, or else reads the current session. Concurrent calls share one attempt, because React may
+ * run an effect twice.
+ * @param insteadOf the signed-in operator's ID, if the link may replace that operator's session
  * @returns undefined if nobody is signed in
  * @throws HttpError
  */
@@ -26,7 +26,7 @@ export function openSession(insteadOf?: number): Promise<SessionInfo | undefined
   return opening;
 }
 
-/** Implements `openSession`. It removes the link from the address only after the server's decision, so that the page can try again, also after a reload. */
+/** Only removes the link from the address once the server has decided, so that the page can try again, even after a reload. */
 async function openSessionOnce(insteadOf: number | undefined): Promise<SessionInfo | undefined> {
   const [, link] = linkInHash.exec(location.hash) ?? [];
   if (!link) return currentSession();
@@ -43,32 +43,32 @@ async function openSessionOnce(insteadOf: number | undefined): Promise<SessionIn
   }
 }
 
-/** Statuses for a link that cannot be used: 401, and 429 after many such links. */
+/** Statuses for a link that can't be used: 401, and 429 after many such links. */
 const unusable = new Set([401, 429]);
 
 export function dropLink(): void {
   navigate("/", { replace: true });
 }
 
-/** Loads the page again without the rest of its address, because that may contain searches of the previous operator. */
+/** Reloads the page without the rest of its address, which may contain the previous operator's searches. */
 export function reloadWithoutAddress(): void {
   location.hash = "";
   location.reload();
 }
 
-/** Reloads the page if the operator pastes a sign-in link into its address bar, because the browser does not reload it for a new fragment. */
+/** Reloads the page if a sign-in link is pasted into its address bar, because browsers don't reload when only the fragment changes. */
 window.addEventListener("hashchange", () => {
   if (linkInHash.test(location.hash)) location.reload();
 });
 
-/** Returns the secret in a link, or in a part of a link; undefined if the text contains no secret. */
+/** Returns the secret in a link, or in part of one, or undefined if there is none. */
 function secretIn(text: string): string | undefined {
   return /(?:^|sign-in=)([0-9A-Za-z]{32})$/.exec(text.trim())?.[1];
 }
 
 /**
  * Signs in with a link.
- * @param insteadOf ID of the signed-in operator, if the link may replace that operator's session
+ * @param insteadOf the signed-in operator's ID, if the link may replace that operator's session
  * @throws HttpError with the status 409 if another operator is signed in, see `operatorIn`
  */
 function redeemLink(link: string, insteadOf?: number): Promise<SessionInfo> {
@@ -76,18 +76,18 @@ function redeemLink(link: string, insteadOf?: number): Promise<SessionInfo> {
   return callApi("POST", "/session", body);
 }
 
-/** Returns the ID of the signed-in operator, if a request was rejected because its page or link belongs to another operator. */
+/** Returns the signed-in operator's ID, if a request was rejected because its page or link is another operator's. */
 export function operatorIn(error: unknown): number | undefined {
   return (error as { readonly body?: { readonly operator?: number } }).body?.operator;
 }
 
-/** Reads the present session. Returns undefined if nobody is signed in. */
+/** Returns undefined if nobody is signed in. */
 export async function currentSession(): Promise<SessionInfo | undefined> {
   const session = await callApi<SessionResponse>("GET", "/session");
   return session.operator === null ? undefined : session;
 }
 
-/** Signs out in this browser, or in all browsers. */
+/** Signs out of this browser, or of all of them. */
 export function signOut(everywhere: boolean): Promise<void> {
   return callApi("DELETE", everywhere ? "/sessions" : "/session");
 }

@@ -1,4 +1,4 @@
-// The frame of most dialogs: a form with one action, which shows why the action failed, and asks before typed values are lost.
+// The frame of most dialogs: a form with one action. It shows an error if the action fails, and asks before what you typed is lost.
 
 import { Alert, Button, LinearProgress, Stack, Typography } from "@mui/material";
 import { type FormEvent, type ReactNode, useEffect, useId, useRef } from "react";
@@ -10,20 +10,20 @@ import { askBeforeLoss, discardWaitingAction, useUnsaved } from "./unsaved.ts";
 interface ActionDialogProps {
   readonly title: string;
   readonly action: string;
-  /** The button that closes the dialog without its action; `Cancel` by default. */
+  /** The button that closes the dialog without acting; `Cancel` by default. */
   readonly cancelText?: string;
   readonly isDangerous?: boolean;
   readonly isDisabled?: boolean | undefined;
-  /** Whether the operator typed or chose something. If so, the dialog asks before it is closed without its action. */
+  /** Whether anything was typed or chosen. If so, the dialog asks before it closes without acting. */
   readonly isEdited?: boolean;
-  /** Says what happens while the action runs, if it can take long. The dialog may then be closed: the action continues. */
+  /** Shown while an action runs that can take long. The dialog may then be closed; the action continues. */
   readonly busyText?: string;
   readonly onConfirm: () => Promise<unknown>;
   readonly onClose: () => void;
   readonly children: ReactNode;
 }
 
-/** A dialog with one action. If the action fails, the dialog stays open and shows the error. */
+/** A dialog with one action. If that fails, the dialog stays open and shows the error. */
 export function ActionDialog({
   title,
   action,
@@ -47,7 +47,7 @@ export function ActionDialog({
     void attempt(async () => {
       await onConfirm();
       markSaved();
-      // Nothing can be lost any more if the operator was asked meanwhile.
+      // The operator may have been asked about unsaved changes while the action ran. Now nothing is left to lose.
       discardWaitingAction();
       if (isShown()) onClose();
     });
@@ -85,10 +85,10 @@ export function ActionDialog({
   );
 }
 
-/** While a short action runs, only the button closes the dialog: the second click of a double click may be beside a dialog that got smaller. */
+/** While a short action runs, only the button closes the dialog. It may shrink, so that the second click of a double click lands outside. */
 function ignore() {}
 
-/** Returns a function that tells whether the component is shown now. */
+/** Returns a function that tells whether the component is still mounted. */
 export function useShown(): () => boolean {
   const isShown = useRef(false);
   useEffect(() => {

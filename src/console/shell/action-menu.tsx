@@ -1,10 +1,10 @@
-// A button that opens a menu, and the menu of the actions on something.
+// A button that opens a menu of actions.
 
 import { IconButton, Menu, MenuItem } from "@mui/material";
 import { type MouseEvent, useState } from "react";
 import { MoreIcon } from "./icons.tsx";
 
-/** Returns the properties of a button and of its menu, and a function that closes the menu. */
+/** Returns props for the button and its menu, and a function that closes the menu. */
 export function useMenu() {
   const [anchor, setAnchor] = useState<HTMLElement | null>(null);
   const close = () => setAnchor(null);
@@ -20,11 +20,11 @@ export function useMenu() {
 }
 
 interface ActionMenuProps<Action extends string> {
-  /** Name of the button for screen readers, including the object of the actions. */
+  /** The button's name for screen readers, including what the actions apply to. */
   readonly label: string;
   readonly actions: readonly Action[];
   readonly textOf: (action: Action) => string;
-  /** The action that removes something for good. */
+  /** An action that permanently removes something. */
   readonly dangerous?: Action;
   readonly onChoose: (action: Action) => void;
 }

@@ -1,7 +1,7 @@
-// The one list of the console. It is a table; on a phone, each row is a card with the same content, tick box and actions.
+// The console's only list. It's a table, or on a phone, a card for each row, with the same content, checkbox and actions.
 //
-// A list can be drawn at each key press, so drawing must be cheap. Cells are plain elements, and one style rule of the element around the table is for
-// all of them. A row is drawn again only if its object, its tick, the columns or the actions have changed: pass the same objects if nothing has changed.
+// Lists may re-render on every key press, so rendering must be cheap. Cells are plain elements, styled by one rule around the whole table. A row
+// re-renders only if its object, its checkbox, the columns or the actions have changed, so pass the same objects while nothing has changed.
 
 import { Box, Link, type SxProps, type Theme } from "@mui/material";
 import { type MouseEvent, memo, type ReactNode, type TableHTMLAttributes, type TdHTMLAttributes, useRef } from "react";
@@ -12,18 +12,17 @@ import { lowShadow, useIsNarrow } from "./theme.ts";
 type RowKey = string | number;
 
 export interface DataColumn<Row> {
-  /** Unique among the columns; also the name to sort by. */
+  /** Unique among the columns. It's also the name to sort by. */
   readonly name: string;
-  /** The heading. */
   readonly label: string;
   readonly render: (row: Row) => ReactNode;
   readonly sortable?: boolean;
   readonly align?: "left" | "right";
-  /** In px, and more in a wide window. If columns have a width, it does not depend on their content, so that they stay where they are. */
+  /** In px; more in a wide window. If columns have widths, these don't depend on the content, so that columns stay in place. */
   readonly width?: number;
-  /** Whether the column names the row: it is a link if rows can be opened, and the first line of a card. */
+  /** Whether this column names the row. It's the link that opens the row, and the first line of a card. */
   readonly isPrimary?: boolean;
-  /** Further attributes of the cell in the table. */
+  /** More attributes for the table cell. */
   readonly attributes?: (row: Row) => TdHTMLAttributes<HTMLTableCellElement>;
 }
 
@@ -33,32 +32,32 @@ interface Selection {
 }
 
 interface Sort {
-  /** The name of the column. */
+  /** The column's name. */
   readonly by: string;
   readonly isDescending: boolean;
 }
 
 interface DataListProps<Row> {
-  /** Names the list for screen readers. */
+  /** The list's name for screen readers. */
   readonly label: string;
   readonly rows: readonly Row[];
   readonly columns: readonly DataColumn<Row>[];
   readonly rowKey: (row: Row) => RowKey;
-  /** The name of a row, for the labels of its tick box and its card. */
+  /** Names a row in the labels of its checkbox and card. */
   readonly nameOf: (row: Row) => string;
   /** The address that opens a row, such as `/site/brands/7`. */
   readonly hrefOf?: ((row: Row) => string) | undefined;
-  /** Opens a row, instead of an address. */
+  /** Opens a row, if it has no address of its own. */
   readonly onOpen?: ((row: Row) => void) | undefined;
   readonly selection?: Selection | undefined;
   readonly sort?: (Sort & { readonly onSort: (sort: Sort) => void }) | undefined;
-  /** The actions of a row, usually an `ActionMenu`. */
+  /** The row's actions, usually an `ActionMenu`. */
   readonly actions?: ((row: Row) => ReactNode) | undefined;
-  /** Whether a row is pale, for example because it has expired. */
+  /** Whether to dim a row, for example because it has expired. */
   readonly isPale?: ((row: Row) => boolean) | undefined;
-  /** Shown instead of a list without rows. */
+  /** Shown if there are no rows. */
   readonly empty?: ReactNode;
-  /** Further attributes of the table, for example to listen for keys. */
+  /** More attributes for the table, for example to listen for keys. */
   readonly table?: TableHTMLAttributes<HTMLTableElement> | undefined;
 }
 
@@ -74,7 +73,7 @@ export function DataList<Row>(props: DataListProps<Row>) {
   );
 }
 
-/** Returns a stable function that calls the latest one; undefined if none is given. */
+/** Returns a stable function that calls the latest one, or undefined if there is none. */
 function useLatest<Row>(act: ((row: Row) => void) | undefined): ((row: Row) => void) | undefined {
   const latest = useRef(act);
   latest.current = act;
@@ -84,7 +83,7 @@ function useLatest<Row>(act: ((row: Row) => void) | undefined): ((row: Row) => v
 
 type Toggle = (key: RowKey, isRange: boolean) => void;
 
-/** Returns a function that ticks or unticks a row; with a range (Shift), also the rows between it and the row before. It is always the same. */
+/** Returns a stable function that checks or unchecks a row. With `range` (Shift), it includes every row since the last one clicked. */
 function useToggle<Row>({ rows, rowKey, selection }: DataListProps<Row>): Toggle {
   const present = useRef({ rows, rowKey, selection });
   present.current = { rows, rowKey, selection };
@@ -145,10 +144,9 @@ function Table<Row>(props: ShapeProps<Row>) {
   );
 }
 
-/** In px. */
 const tickWidth = 36;
 
-/** Returns the attributes of a table whose columns have widths. A narrow window scrolls it. */
+/** Attributes for a table whose columns have widths. In a narrow window, it scrolls. */
 function fixedWidth<Row>({ columns }: ShapeProps<Row>): TableHTMLAttributes<HTMLTableElement> {
   const minWidth = columns.reduce((sum, { width = 0 }) => sum + width, 0);
   return minWidth === 0 ? {} : { style: { tableLayout: "fixed", minWidth: minWidth + tickWidth } };
@@ -160,7 +158,7 @@ interface RowProps {
   readonly id: RowKey;
   readonly row: unknown;
   readonly shape: Shape;
-  /** Undefined if rows cannot be ticked. */
+  /** Undefined if rows can't be selected. */
   readonly isTicked: boolean | undefined;
   readonly isPale: boolean | undefined;
 }
@@ -171,7 +169,7 @@ function toRowProps<Row>(row: Row, props: ShapeProps<Row>): RowProps {
   return { id, row, shape, isTicked: props.selection?.keys.has(id), isPale: props.isPale?.(row) };
 }
 
-/** A row is drawn again only if one of these has changed. The functions of the list may be new ones at each rendering. */
+/** Re-renders a row only if one of these changed. The list's functions may be new on each render. */
 function isSameRow(before: RowProps, after: RowProps): boolean {
   return (
     before.row === after.row &&
@@ -209,7 +207,7 @@ const TableRow = memo(function TableRow({ id, row, shape, isTicked, isPale }: Ro
   );
 }, isSameRow);
 
-/** Whether the element of a click, or one around it, does something by itself. Menus and dialogs of a row are elsewhere in the document. */
+/** Whether the clicked element, or one around it, handles clicks itself. A row's menus and dialogs are elsewhere in the document. */
 function isOnControl({ target, currentTarget }: MouseEvent): boolean {
   const control = (target as Element).closest("a, button, input, label, select, textarea, .MuiModal-root, .tick");
   return control !== null || !currentTarget.contains(target as Element);
@@ -220,7 +218,7 @@ interface OpenerProps<Row> extends Pick<DataListProps<Row>, "hrefOf" | "onOpen">
   readonly column: DataColumn<Row>;
 }
 
-/** The content of the primary column, as a link or button, so that operators without a mouse can open the row. */
+/** The content of the primary column, as a link or button, so that the row can be opened without a mouse. */
 function Opener<Row>({ row, column, hrefOf, onOpen }: OpenerProps<Row>) {
   if (hrefOf)
     return (
@@ -273,7 +271,7 @@ interface TickProps {
 }
 
 function Tick({ name, id, isTicked, toggle }: TickProps) {
-  // The label is the area that can be clicked.
+  // Makes the whole label clickable.
   return (
     <label>
       <input
@@ -288,7 +286,7 @@ function Tick({ name, id, isTicked, toggle }: TickProps) {
 
 interface TickAllProps<Row> extends Pick<DataListProps<Row>, "rows" | "rowKey"> {
   readonly selection: Selection;
-  /** Beside the tick box. */
+  /** Next to the checkbox. */
   readonly children?: ReactNode;
 }
 
@@ -312,7 +310,7 @@ function TickAll<Row>({ rows, rowKey, selection: { keys, onChange }, children }:
   );
 }
 
-/** The rows as cards. The content is that of the table: the columns without a label stand alone, the others after their label. */
+/** The rows as cards, with the same content as the table. Columns without a label stand alone; others follow their label. */
 function Cards<Row>(props: ShapeProps<Row>) {
   const { label, rows, rowKey, selection } = props;
   return (
@@ -383,7 +381,7 @@ const sharedStyle = (theme: Theme) => ({
   "& .opener": { color: "inherit", font: "inherit", fontWeight: 600, textAlign: "inherit", textDecoration: "none" },
   "& .opener:hover": { textDecoration: "underline" },
   "& strong": { fontWeight: 600 },
-  // A long path of a request must not cover the next column.
+  // Keeps a long request path from covering the next column.
   "& code": { overflowWrap: "anywhere" },
   "& .named": { display: "inline-flex", alignItems: "center", gap: 1.25 },
   "& .lines": { display: "flex", flexDirection: "column", alignItems: "flex-start" },
@@ -394,7 +392,7 @@ const sharedStyle = (theme: Theme) => ({
   "& .ticked": { bgcolor: "action.selected" },
 });
 
-/** Cells that can be edited (records/cell-editing.tsx): the colours of a staged and of a refused text, and the input over the text. */
+/** Editable cells (records/cell-editing.tsx): the colours of staged and rejected text, and the input over it. */
 const editingStyle = {
   "& td.editable": { cursor: "text", position: "relative" },
   "& td.editable:hover": { boxShadow: "inset 0 0 0 1px", color: "text.primary" },
@@ -445,7 +443,7 @@ const tableStyle: SxProps<Theme> = [
       fontSize: 12,
       whiteSpace: "nowrap",
     },
-    // The number of a record is rarely what one looks for.
+    // People rarely look for a record's number.
     "& td[data-column=ID]": { color: "text.secondary" },
     "& th > button": {
       ...theme.typography.body2,

@@ -1,4 +1,4 @@
-// The frame of dialogs: a title, the content, and buttons; on its own, a dialog that only shows something.
+// The frame of dialogs: a title, content and buttons. Used on its own, it's a dialog that only shows something.
 
 import { Button, Dialog, DialogActions, DialogContent, type DialogProps, DialogTitle } from "@mui/material";
 import { type ReactNode, useId } from "react";
@@ -9,11 +9,11 @@ interface DialogFrameProps extends Pick<DialogProps, "maxWidth" | "onKeyDown"> {
   readonly title: string;
   /** Whether the title is code, such as a request. */
   readonly isCode?: boolean;
-  /** Whether the dialog fills the screen of a phone, because it has much to read. */
+  /** Whether the dialog fills a phone's screen, because there's a lot to read. */
   readonly isLong?: boolean;
-  /** Undefined if only a button closes the dialog. */
+  /** Undefined if only a button may close the dialog. */
   readonly onClose?: () => void;
-  /** By default, a button that closes the dialog. */
+  /** By default, one that closes the dialog. */
   readonly buttons?: ReactNode;
   readonly children: ReactNode;
 }
@@ -34,7 +34,7 @@ export function DialogFrame(props: DialogFrameProps) {
       maxWidth={maxWidth}
       fullScreen={isLong === true && isNarrow}
       onClose={onClose}
-      // With `undefined`, Escape would not close the dialog.
+      // Passing `undefined` would stop Escape from closing the dialog.
       {...(onKeyDown ? { onKeyDown } : {})}
       aria-labelledby={titleId}
     >

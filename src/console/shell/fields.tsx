@@ -1,16 +1,16 @@
-// The fields of dialogs and filters: a text, and one of several values.
+// Text fields and choices for dialogs and filters.
 
 import { MenuItem, type SxProps, TextField, type TextFieldProps } from "@mui/material";
 
 interface TextInputProps extends Omit<TextFieldProps, "onChange" | "slotProps"> {
   readonly value: string;
   readonly onChange: (value: string) => void;
-  /** Attributes of the element `input`. */
+  /** Attributes of the `input` element. */
   readonly input?: Readonly<Record<string, string | number | boolean>>;
 }
 
 export function TextInput({ onChange, input = {}, ...rest }: TextInputProps) {
-  // The browser shows the form of a date or a time in an empty field.
+  // The browser shows a date or time pattern in an empty field, so the label can't.
   const inputLabel = rest.type?.startsWith("date") ? { shrink: true } : {};
   return (
     <TextField
@@ -23,14 +23,14 @@ export function TextInput({ onChange, input = {}, ...rest }: TextInputProps) {
 
 interface ChoiceProps {
   readonly label: string;
-  /** The chosen value; the empty text for none, or for any. */
+  /** The chosen value. An empty string means none, or any. */
   readonly value: string;
   readonly onChange: (value: string) => void;
-  /** The values, and how each is shown. */
+  /** The values, each with the text to show. */
   readonly options: readonly (readonly [value: string, text: string])[];
-  /** The text that stands for the empty text, if that can be chosen. */
+  /** What to show for the empty string, if it can be chosen. */
   readonly any?: string;
-  /** Whether the list is that of the browser. */
+  /** Whether to use the browser's own list. */
   readonly isNative?: boolean;
   readonly autoFocus?: boolean;
   /** Width and margins. */

@@ -1,11 +1,10 @@
-// The choices that the browser keeps for the frame of all pages: colours, and the width of the menu.
+// Choices that apply to every page and that the browser remembers: the theme, and the menu's width.
 
 import { SharedValue, useSharedValue } from "../api/shared-value.ts";
 
-/** The colours of the page: those of the device, or light or dark ones. */
 type Colours = "device" | "light" | "dark";
 
-/** The choices that the browser keeps for the frame of all pages. The server reads it too, so that the first response already looks like that. */
+/** Kept in a cookie, so that the server can already render the first response this way. */
 interface FrameChoices {
   readonly colours: Colours;
   /** Whether the menu shows only icons. */
@@ -14,7 +13,7 @@ interface FrameChoices {
 
 const choices = new SharedValue<FrameChoices>(readChoices());
 
-/** Reads the choices from the root element, to which the server has written them. */
+/** Reads the choices that the server has set on the root element. */
 function readChoices(): FrameChoices {
   const { colours, menu } = document.documentElement.dataset;
   return { colours: colours === "light" || colours === "dark" ? colours : "device", isMenuNarrow: menu === "narrow" };
@@ -24,16 +23,16 @@ export function useFrameChoices(): FrameChoices {
   return useSharedValue(choices);
 }
 
-/** Seconds for which the browser keeps the choices: a year. */
+/** How long the browser remembers the choices, in seconds: a year. */
 const choicesAge = 31_536_000;
 
-/** Changes choices. The browser keeps them in a cookie, because the server must know them before the script runs. */
+/** Changes choices, and stores them in a cookie, because the server needs them before the script runs. */
 export function chooseFrame(changed: Partial<FrameChoices>): void {
   const next = { ...choices.get(), ...changed };
   const text = `${next.colours}.${next.isMenuNarrow ? "narrow" : "wide"}`;
   // biome-ignore lint/suspicious/noDocumentCookie: the API that replaces it is missing on pages without TLS
   document.cookie = `storefront-frame=${text}; path=/; max-age=${choicesAge}; samesite=strict`;
-  // The page around the script has these colours too.
+  // The page around the script follows the theme too.
   document.documentElement.dataset.colours = next.colours;
   choices.set(next);
 }

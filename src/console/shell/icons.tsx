@@ -1,14 +1,14 @@
-// All icons of the console, each named after what it stands for. Their shapes are those of the Material Design Icons, on a grid of 24 px. The bundler
-// leaves out the shapes that are not named here.
+// All of the console's icons, each named after its meaning. They're from Material Design Icons, on a 24 px grid. The bundler drops all shapes that
+// aren't used here.
 
 import * as shapes from "@mdi/js";
 import type { SvgIcon } from "@mui/material";
 import { createSvgIcon } from "@mui/material/SvgIcon";
 
-/** An icon. It has the colour of the text beside it, and screen readers read it only if it has a `titleAccess`. */
+/** An icon in the colour of the surrounding text. Screen readers skip it unless it has a `titleAccess`. */
 export type IconComponent = typeof SvgIcon;
 
-// The pages in the menu.
+// Pages in the menu.
 export const DashboardIcon: IconComponent = draw(shapes.mdiViewDashboard);
 export const HistoryIcon: IconComponent = draw(shapes.mdiHistory);
 export const ImportIcon: IconComponent = draw(shapes.mdiSwapVertical);
@@ -18,7 +18,7 @@ export const RequestsIcon: IconComponent = draw(shapes.mdiCompareHorizontal);
 export const StorefrontIcon: IconComponent = draw(shapes.mdiStorefrontOutline);
 export const WebhookIcon: IconComponent = draw(shapes.mdiWebhook);
 
-// Actions of a person.
+// Actions.
 export const AddIcon: IconComponent = draw(shapes.mdiPlus);
 export const CloseIcon: IconComponent = draw(shapes.mdiClose);
 export const DeleteIcon: IconComponent = draw(shapes.mdiDelete);
@@ -29,7 +29,7 @@ export const PlayIcon: IconComponent = draw(shapes.mdiPlay);
 export const SearchIcon: IconComponent = draw(shapes.mdiMagnify);
 export const UploadIcon: IconComponent = draw(shapes.mdiFileUploadOutline);
 
-// Menus, texts and pages that a button opens.
+// Buttons that open menus, texts and pages.
 export const ColumnsIcon: IconComponent = draw(shapes.mdiViewWeek);
 export const ExpandIcon: IconComponent = draw(shapes.mdiChevronDown);
 export const KeyboardIcon: IconComponent = draw(shapes.mdiKeyboard);
@@ -41,7 +41,7 @@ export const OpenIcon: IconComponent = draw(shapes.mdiUnfoldMoreHorizontal);
 export const PreviousIcon: IconComponent = draw(shapes.mdiChevronLeft);
 export const ViewsIcon: IconComponent = draw(shapes.mdiBookmarkOutline);
 
-// States and kinds of things.
+// States and kinds.
 export const CheckIcon: IconComponent = draw(shapes.mdiCheck);
 export const CheckedIcon: IconComponent = draw(shapes.mdiCheckboxMarked);
 export const DevicesIcon: IconComponent = draw(shapes.mdiCellphoneLink);
@@ -61,12 +61,12 @@ const resources = {
   location: draw(shapes.mdiMapMarker),
 } as const;
 
-/** Returns the icon of a resource in the menu. A resource that is not named here has a general icon. @param resource its name */
+/** Returns a resource's icon in the menu, or a generic one. */
 export function iconOf(resource: string): IconComponent {
   return resources[resource as keyof typeof resources] ?? general;
 }
 
-/** Returns the icon with a shape. Its name would be shown only by tools for developers. @param path the shape, as the `d` of an SVG path */
+/** @param path the icon's shape, as the `d` of an SVG path */
 function draw(path: string): IconComponent {
   return createSvgIcon(<path d={path} />, "");
 }

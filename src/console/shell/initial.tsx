@@ -1,15 +1,15 @@
-// A tile with the first letter of a name. Its colour derives from the name, so that one sees at a glance which site is shown, and who changed something.
+// A tile with the first letter of a name, coloured by that name, so that you see at a glance which site you're on, or who changed something.
 
 import { Box, type Theme } from "@mui/material";
 import type { CSSProperties } from "react";
 
 interface InitialProps {
   readonly name: string;
-  /** A person has a round tile in a soft colour, and a site a square one in a strong colour. */
+  /** People get a round tile in a soft colour, sites a square one in a strong colour. */
   readonly isPerson?: boolean;
 }
 
-/** Shows the first letter of a name. The name itself is beside it. */
+/** Shows a name's first letter. The name itself is next to it. */
 export function Initial({ name, isPerson = false }: InitialProps) {
   const [letter = ""] = name.trim();
   return (
@@ -23,12 +23,12 @@ export function Initial({ name, isPerson = false }: InitialProps) {
   );
 }
 
-/** Returns a hue in degrees, always the same for the same name. */
+/** Returns a hue in degrees that depends only on the name. */
 function hueOf(name: string): number {
   return [...name].reduce((hue, letter) => (hue * 31 + (letter.codePointAt(0) ?? 0)) % 360, 0);
 }
 
-// Of each colour only the hue differs, so that every letter has enough contrast.
+// Only the hue varies, so that every letter has enough contrast.
 const tileStyle = {
   display: "inline-flex",
   alignItems: "center",
@@ -42,7 +42,7 @@ const tileStyle = {
   lineHeight: 1,
   color: "#fff",
   bgcolor: "oklch(0.5 0.13 var(--hue))",
-  // Not a text of the document, so that the text around it stays the name.
+  // Not part of the document's text, so that the text around it is just the name.
   "&::before": { content: "attr(data-letter)" },
 } as const;
 

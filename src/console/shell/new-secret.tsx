@@ -1,4 +1,4 @@
-// Texts to copy: the dialog that shows a new key, sign-in link or secret of a webhook, and the line that sends a request.
+// Texts to copy: the dialog for a new key, sign-in link or webhook secret, and the command that sends a request.
 
 import { Alert, Button, Stack, TextField } from "@mui/material";
 import { useRef, useState } from "react";
@@ -12,15 +12,14 @@ interface NewSecret {
   readonly title: string;
   /** Tells the operator what to do with the secret. */
   readonly explain: string;
-  /** The texts to copy, by the labels of their fields. */
+  /** The texts to copy, by field label. */
   readonly secrets: Readonly<Record<string, string>>;
-  /** Called when the operator closes the dialog. */
   readonly onDone?: () => void;
 }
 
 const shown = new SharedValue<NewSecret | undefined>(undefined);
 
-/** Shows a secret that cannot be shown again, over the page. In a timeout, so that the dialog that asked for it closes first. */
+/** Shows a secret over the page; it can't be shown again. Uses a timeout, so that the dialog which requested it closes first. */
 export function showSecret(secret: NewSecret): void {
   setTimeout(() => shown.set(secret));
 }
@@ -53,7 +52,7 @@ export function SecretDialog() {
 interface CopyableTextProps {
   readonly label: string;
   readonly text: string;
-  /** Below the text. */
+  /** Shown below the text. */
   readonly help?: string;
 }
 
@@ -91,8 +90,8 @@ async function toClipboard(text: string): Promise<boolean> {
 }
 
 /**
- * Copies the text of a field without `navigator.clipboard`, which browsers have only with HTTPS or on `localhost`. Returns whether the text was
- * copied; if not, it stays selected.
+ * Copies a field's text without `navigator.clipboard`, which browsers only offer over HTTPS or on `localhost`. Returns false if copying failed; the
+ * text stays selected.
  */
 function copySelected(input: HTMLTextAreaElement | null): boolean {
   input?.focus();
@@ -105,13 +104,13 @@ function selectAll(event: { readonly target: EventTarget }) {
 }
 
 /**
- * Returns a function that returns a command for a request to the site, which works on the machine of the server. It uses the first hostname of the
- * site. Without a key, the shell replaces `$KEY`. A body is not in it: it is read from a file.
+ * Returns a function that builds a curl command for a request to the site, using its first hostname. The command works on the server itself. Without
+ * a key, the shell fills in `$KEY`. Bodies are read from a file.
  */
 export function useCurl() {
   const site = useSiteInfo();
   const { publicUrl, sites } = useDeclared();
-  // A key of a sandbox opens it at the hostnames of its live site.
+  // Sandbox keys work at the live site's hostnames.
   const { hostnames, isDefault } = findLive(sites, site) ?? site;
   return ({ method, path }: Pick<LoggedRequestInfo, "method" | "path">, key = "$KEY"): string => {
     const words = ["curl -i"];
@@ -125,7 +124,7 @@ export function useCurl() {
   };
 }
 
-/** Quotes a word for a shell, if it must be. */
+/** Quotes a word for the shell, if necessary. */
 function quote(word: string): string {
   if (/^[\w./:-]+$/.test(word)) return word;
   return `'${word.replaceAll("'", "'\\''")}'`;

@@ -1,4 +1,4 @@
-// Short notices at the bottom of the page: what an action did, and the offer to undo a write of records.
+// Short notices at the bottom of the page that say what an action did, and offer to undo a write.
 
 import { Alert, Button, Stack } from "@mui/material";
 import { useQueryClient } from "@tanstack/react-query";
@@ -20,7 +20,7 @@ interface Notice {
   readonly write?: UndoableWrite;
 }
 
-/** The notices, in the order in which they are shown: the newest one is at the bottom. */
+/** In display order: the newest is at the bottom. */
 const notices = new SharedValue<readonly Notice[]>([]);
 
 const maxShown = 3;
@@ -29,7 +29,7 @@ let lastNumber = 0;
 
 function show(notice: Omit<Notice, "number">): void {
   const number = ++lastNumber;
-  // An earlier write can be undone in the history. Two offers would be mistaken for each other. A text is not shown twice.
+  // Only the latest write gets an offer, because two could be mixed up; History can undo the others. Repeated texts are shown once.
   const others = notices.get().filter(({ write, text }) => !(write ? notice.write : text === notice.text));
   notices.set([...others, { ...notice, number }].slice(-maxShown));
 }
@@ -38,19 +38,18 @@ function close(number: number): void {
   notices.set(notices.get().filter((one) => one.number !== number));
 }
 
-/** Shows a notice. @param kind `info` by default */
 export function notify(text: string, kind: NoticeKind = "info"): void {
   show({ text, kind });
 }
 
-/** Says what a write did, and offers to undo it. @param text by default, a sentence for the kind of the write */
+/** Says what a write did, and offers to undo it. @param text by default, a sentence for this kind of write */
 export function reportWrite(write: UndoableWrite, text?: string): void {
   const { kind, count, revisions } = write;
   const said = text ?? translate(`record.${revisions ? kind : "unchanged"}`, { smart_count: count });
   show({ text: said, kind: "success", ...(revisions ? { write } : {}) });
 }
 
-/** Shows the notices. They end with the site that they belong to. */
+/** Shows the notices until the operator leaves the site they belong to. */
 export function Notices() {
   const shown = useSharedValue(notices);
   const siteName = useSiteName();

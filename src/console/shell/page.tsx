@@ -1,5 +1,5 @@
-// The frame of a page: its title, also in the tab of the browser, and the buttons for its most frequent actions; the page with a single card; and the
-// panel that is open over the page.
+// The frame of a page, with its title (also in the browser's tab) and main buttons; a page with a single card; and the panel that opens over the
+// page.
 
 import { Box, Button, Card, CardContent, Stack, Typography } from "@mui/material";
 import { type ReactNode, useEffect, useLayoutEffect } from "react";
@@ -11,14 +11,14 @@ import { forScreenReaders } from "./theme.ts";
 
 interface PageProps {
   readonly title: string;
-  /** Purpose of the page, in a sentence. */
+  /** What the page is for, in a sentence. */
   readonly explain?: string | undefined;
-  /** The buttons for the most frequent actions. The primary one is the last one. */
+  /** The main buttons. The primary one comes last. */
   readonly actions?: ReactNode;
   readonly children: ReactNode;
 }
 
-/** A page with its title in one row with its actions, which are below the title on a phone. */
+/** A page with its title and actions in one row. On a phone, the actions are below the title. */
 export function Page({ title, explain, actions, children }: PageProps) {
   useDocumentTitle(title);
   return (
@@ -51,7 +51,7 @@ interface Shown {
 
 const titles = new SharedValue<readonly Shown[]>([]);
 
-/** Sets the title of the browser's tab while the component is shown. If several components do that, the last one counts. */
+/** Sets the browser tab's title while the component is mounted. The last such component wins. */
 export function useDocumentTitle(title: string): void {
   const siteName = useSiteName();
   useEffect(() => {
@@ -63,8 +63,8 @@ export function useDocumentTitle(title: string): void {
 }
 
 /**
- * Keeps an element announced while a dialog is open: dialogs hide everything else from screen readers, but notices and titles must be read. Use it as
- * the `ref` of a child of the body.
+ * Keeps an element visible to screen readers while a dialog is open. Dialogs hide everything else from them, but notices and titles must still be
+ * announced. Use it as the `ref` of a child of the body.
  */
 export function keepAnnounced(element: HTMLElement | null): (() => void) | undefined {
   if (!element) return undefined;
@@ -73,7 +73,7 @@ export function keepAnnounced(element: HTMLElement | null): (() => void) | undef
   return () => observer.disconnect();
 }
 
-/** Announces the shown page to screen readers, because the browser does not load a new document. */
+/** Announces page changes to screen readers, because the browser doesn't load a new document. */
 export function TitleAnnouncer() {
   const title = useSharedValue(titles).at(-1)?.title ?? "";
   return (
@@ -97,7 +97,6 @@ interface PlainPageProps {
   readonly children?: ReactNode;
 }
 
-/** A page with a single card. */
 export function PlainPage({ title, detail, action, onAction, children }: PlainPageProps) {
   useWithoutPlaceholder();
   return (
@@ -123,7 +122,7 @@ export function PlainPage({ title, detail, action, onAction, children }: PlainPa
   );
 }
 
-/** Removes the empty shapes that the page had before the script ran, at the moment in which the component is shown. */
+/** Removes the placeholder that the page showed before the script ran, as soon as the component is shown. */
 export function useWithoutPlaceholder(): void {
   useLayoutEffect(() => document.getElementById("frame")?.remove(), []);
 }
@@ -136,7 +135,7 @@ export function usePanel(): Panel {
   return useSharedValue(open);
 }
 
-/** Opens a panel instead of the present one; undefined closes it. */
+/** Opens a panel in place of the current one. Undefined closes it. */
 export function openPanel(panel: Panel): void {
   open.set(panel);
 }

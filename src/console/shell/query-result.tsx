@@ -1,5 +1,4 @@
-// Data that is read from the server: grey lines before it has arrived, an error with a button if the read has failed, and a placeholder for a list
-// without entries.
+// Shows what was read from the server: grey lines while it loads, an error with a retry button if that failed, or a placeholder if a list is empty.
 
 import { Alert, Box, Button, Card, Skeleton, Stack, Typography } from "@mui/material";
 import type { ReactNode } from "react";
@@ -15,7 +14,6 @@ interface QueryResultProps<T> {
   readonly children: (data: T) => ReactNode;
 }
 
-/** Shows the data of a query. Shows grey lines until the data is read, and an error if the read failed. */
 export function QueryResult<T>({ query: { data, error, refetch }, children }: QueryResultProps<T>) {
   if (data !== undefined) return children(data);
   if (error) return <ReadFailed error={error} onRetry={refetch} />;
@@ -58,7 +56,7 @@ interface EmptyListProps {
   readonly icon: IconComponent;
   /** Says that the list is empty. */
   readonly title: string;
-  /** Explains the purpose of the missing items. */
+  /** Says what the list is for. */
   readonly explain?: string;
   /** Buttons, for example to create an item. */
   readonly children?: ReactNode;

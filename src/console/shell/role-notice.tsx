@@ -1,4 +1,4 @@
-// Notices and buttons for an operator whose role does not allow everything on a page.
+// Notices and buttons for operators whose role limits what they can do on a page.
 
 import { Alert, Button } from "@mui/material";
 import { translate } from "../text/translate.ts";
@@ -12,7 +12,7 @@ interface LookOnlyProps {
   readonly right: "records" | "settings";
 }
 
-/** Says that the operator may look but not change anything. Shows nothing to operators who may. */
+/** Tells operators that they can't change anything here. Shows nothing if they can. */
 export function LookOnly({ right }: LookOnlyProps) {
   const { role } = useSession();
   if (useMay(right)) return null;
@@ -37,10 +37,10 @@ export function NewButton({ text, onClick }: NewButtonProps) {
   );
 }
 
-/** The page for an address that the role or the sites of the operator don't open. @param title the title of the page that is not shown */
+/** Shown instead of a page that the operator's role or sites don't include. @param title the title of that page */
 export function ClosedPage({ title }: { readonly title: string }) {
   const { role } = useSession();
-  // An operator who may see the settings lacks only the other sites.
+  // An operator who can see the settings is only missing the other sites.
   const explain = useMay("read-settings")
     ? translate("roles.closed_all_sites")
     : translate("roles.closed", { role: translate(`roles.${role}`) });

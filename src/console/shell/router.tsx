@@ -1,20 +1,20 @@
-// The address of the page and its query, links, and going to another page. The address is after `#`, such as `#/site/brands/7?search=oak`, because the
-// server has one page. Nothing here loses changes that were not saved: leaving their page waits until the operator agrees.
+// Links, and reading and changing the address. The server has only one page, so the address comes after `#`, such as `#/site/brands/7?search=oak`.
+// Unsaved changes are never lost this way: leaving their page waits for the operator to agree.
 
 import { type AnchorHTMLAttributes, type MouseEvent, type Ref, useMemo } from "react";
 import { SharedValue, useSharedValue } from "../api/shared-value.ts";
 import { askBeforeLoss, hasUnsaved, markAllSaved } from "./unsaved.ts";
 
 interface Place {
-  /** Begins with `/`, and is encoded as in the address. */
+  /** Starts with `/`, and is encoded as in the address. */
   readonly pathname: string;
-  /** The empty text, or a text that begins with `?`. */
+  /** Empty, or starts with `?`. */
   readonly search: string;
 }
 
 const place = new SharedValue<Place>(placeIn(location.hash));
 
-/** The number of the present entry in the history of the browser. Each entry has one in its state, which tells how far away it is. */
+/** The number of the current entry in the browser's history. Each entry has one in its state, which shows how far away it is. */
 let index = numberOfEntry() ?? 0;
 
 function placeIn(hash: string): Place {
@@ -28,15 +28,15 @@ function numberOfEntry(): number | undefined {
   return typeof number === "number" ? number : undefined;
 }
 
-/** Where to go: a path, with or without a query; or only a query, for the present path. */
+/** Where to go: a path, with or without a query, or just a query for the current path. */
 type Destination = string | { readonly search: string };
 
 interface NavigateOptions {
-  /** Whether the back button skips the present address. */
+  /** Whether the back button skips the current address. */
   readonly replace?: boolean;
 }
 
-/** Goes to another address: `navigate("/garden/keys")`. */
+/** Goes to another address, such as `navigate("/garden/keys")`. */
 export function navigate(to: Destination, { replace = false }: NavigateOptions = {}): void {
   const next = typeof to === "string" ? placeIn(to) : { ...place.get(), search: to.search };
   const go = () => enter(next, replace);
@@ -44,7 +44,7 @@ export function navigate(to: Destination, { replace = false }: NavigateOptions =
   else go();
 }
 
-/** Returns the address, and renders the component again when it changes. */
+/** Returns the address, and re-renders the component when it changes. */
 export function useLocation(): Place {
   return useSharedValue(place);
 }
@@ -54,7 +54,7 @@ export function usePath(): readonly string[] {
   return useLocation().pathname.split("/").slice(1).map(decoded);
 }
 
-/** Decodes a part of the path. A part that is not encoded correctly stays as it is. */
+/** Decodes part of the path, or returns it unchanged if it isn't encoded correctly. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -71,7 +71,7 @@ function leavesPage({ pathname }: Place): boolean {
   return pathname !== place.get().pathname && hasUnsaved(pathname);
 }
 
-/** Leaves the page after the operator has agreed to lose the changes. Some changes may be kept at the next address. */
+/** Leaves the page, once the operator agrees to lose unsaved changes. The next address may keep some of them. */
 function askToLeave({ pathname }: Place, leave: () => void): void {
   askBeforeLoss(() => {
     markAllSaved(pathname);
@@ -86,7 +86,7 @@ function enter(next: Place, isReplaced: boolean): void {
   show(next);
 }
 
-/** Shows an address. Another page begins at its top. */
+/** Shows an address. A different page starts scrolled to the top. */
 function show(next: Place): void {
   const pageOf = ({ pathname }: Place) => pathname.split("/", 3).join("/");
   const isOther = pageOf(next) !== pageOf(place.get());
@@ -94,14 +94,14 @@ function show(next: Place): void {
   if (isOther) window.scrollTo(0, 0);
 }
 
-/** Whether the next `popstate` belongs to `takeBack`. */
+/** Whether the next `popstate` comes from `takeBack`. */
 let isTakingBack = false;
 
-// The back button of the browser, and addresses that a person types or that other links contain. These have no number yet.
+// Handles the back button, and addresses that were typed or linked elsewhere, which have no number yet.
 window.addEventListener("popstate", () => {
   const next = placeIn(location.hash);
   const known = numberOfEntry();
-  // The browser adds no entry for the same address again.
+  // Going to the same address again adds no entry.
   const number = known ?? (isSame(next, place.get()) ? index : index + 1);
   const distance = number - index;
   if (known === undefined) history.replaceState({ index: number }, "");
@@ -112,7 +112,7 @@ window.addEventListener("popstate", () => {
   else place.set(next);
 });
 
-/** Returns to the entry that was left, and goes to the other one again if the operator agrees. */
+/** Goes back to the entry that was left, and then forward again if the operator agrees. */
 function takeBack(next: Place, distance: number): void {
   isTakingBack = true;
   history.go(-distance);
@@ -125,7 +125,7 @@ interface LinkProps extends AnchorHTMLAttributes<HTMLAnchorElement> {
   readonly ref?: Ref<HTMLAnchorElement>;
 }
 
-/** A link to another page of the console. The browser follows it itself if it shall open in another tab or window. */
+/** A link to another page of the console. The browser handles it if it opens in a new tab or window. */
 export function Link({ to, onClick, ...rest }: LinkProps) {
   function follow(event: MouseEvent<HTMLAnchorElement>) {
     onClick?.(event);
@@ -137,9 +137,7 @@ export function Link({ to, onClick, ...rest }: LinkProps) {
   return <a {...rest} href={`#${to}`} onClick={follow} />;
 }
 
-/**
- * Returns the parameters of the address, and a function that changes some of them and keeps the others.
- */
+/** Returns the address's parameters, and a function that changes some of them and keeps the rest. */
 export function useAddress(): [parameters: URLSearchParams, change: typeof changeAddress] {
   const { search } = useLocation();
   const parameters = useMemo(() => new URLSearchParams(search), [search]);
@@ -147,13 +145,13 @@ export function useAddress(): [parameters: URLSearchParams, change: typeof chang
 }
 
 /**
- * Changes parameters of the address. It is always the same function.
- * @param changes an empty or missing value removes the parameter
- * @param how with `push`, the back button of the browser returns to the former ones: use it for another page of a list or another view. By default,
- *   the former ones are replaced: use that while a person types
+ * Changes parameters in the address.
+ * @param changes an empty or undefined value removes the parameter
+ * @param how by default, the old parameters are replaced, as when typing. With `push`, the back button returns to them, as with another page of a
+ * list or another view
  */
 function changeAddress(changes: Readonly<Record<string, string | undefined>>, how: "push" | "replace" = "replace") {
-  // Read the address now, because two changes may follow each other before the page is rendered again.
+  // Read the address again, because two changes may come before the next render.
   const next = new URLSearchParams(/\?.*/.exec(location.hash)?.[0]);
   for (const [name, value] of Object.entries(changes)) {
     if (value) next.set(name, value);

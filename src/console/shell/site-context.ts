@@ -1,4 +1,4 @@
-// Passes the site, the declarations and the session to the components of a page.
+// Gives a page's components the site, the declarations and the session.
 
 import { createContext, useContext } from "react";
 import type { RightInfo, SessionInfo, SiteInfo } from "../../admin/api/types.ts";
@@ -8,11 +8,11 @@ interface SiteContextValue {
   readonly site: SiteInfo;
   readonly declared: Declared;
   readonly session: SessionInfo;
-  /** Reads the sites again. */
+  /** Reloads the sites. */
   readonly reload: () => Promise<void>;
 }
 
-/** The context of all pages of a site: the shown site, all declarations and sites, and the session. */
+/** What all of a site's pages share: the current site, all declarations and sites, and the session. */
 export const SiteContext = createContext<SiteContextValue | undefined>(undefined);
 
 export function useDeclared(): Declared {
@@ -24,14 +24,14 @@ export function useSession(): SessionInfo {
 }
 
 /**
- * Whether the operator may do something: look at keys, webhooks and operators (`read-settings`), change records (`records`), or change keys, webhooks
- * and sites (`settings`). The server decides; pages use this to hide or to disable what it would reject.
+ * Whether the operator can see keys, webhooks and operators (`read-settings`), change records (`records`), or change keys, webhooks and sites
+ * (`settings`). The server decides; pages only use this to hide or disable what it would reject.
  */
 export function useMay(right: RightInfo): boolean {
   return useSession().rights.includes(right);
 }
 
-/** Returns a function that reads the sites again. Call it after a site was added, changed or removed. */
+/** Returns a function that reloads the sites. Call it after adding, changing or removing one. */
 export function useReload(): () => Promise<void> {
   return useSiteContext().reload;
 }
@@ -52,22 +52,22 @@ function useSiteContext(): SiteContextValue {
 
 type Resources = Declared["resources"];
 
-/** Returns the name of one record of a resource; for an unknown resource, its path. */
+/** Returns what a record of the resource is called; for an unknown resource, its path. */
 export function singularOf(resources: Resources, path: string): string {
   return resources.find((resource) => resource.path === path)?.singular ?? path;
 }
 
-/** Returns the name of several records of a resource; for an unknown resource, its path. */
+/** Returns what several records of the resource are called; for an unknown resource, its path. */
 export function pluralOf(resources: Resources, path: string): string {
   return resources.find((resource) => resource.path === path)?.plural ?? path;
 }
 
-/** Returns the live site of a sandbox; undefined if `site` is not a sandbox. */
+/** Returns a sandbox's live site, or undefined if `site` isn't a sandbox. */
 export function findLive(sites: readonly SiteInfo[], site: SiteInfo): SiteInfo | undefined {
   return sites.find(({ id }) => id === site.sandboxOf);
 }
 
-/** Returns the sandbox of a live site; undefined if it has none, or its first copy is still being made. */
+/** Returns a live site's sandbox, or undefined if it has none, or the first copy isn't finished. */
 export function findSandboxOf(sites: readonly SiteInfo[], live: SiteInfo): SiteInfo | undefined {
   return sites.find(({ sandboxOf, importing }) => sandboxOf === live.id && importing === null);
 }

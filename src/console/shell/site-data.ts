@@ -1,11 +1,11 @@
-// Reads and changes data of the server in components. A read is known by the path of its request, so a change below a path reads all of that again.
+// Reads and changes server data from components. Reads are cached by request path, so that a change can reload everything below a path.
 
 import { type UseQueryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { callApi, sitePath } from "../api/call-api.ts";
 import { useSiteName } from "./site-context.ts";
 
-/** Returns the path of something of the shown site: `/sites/garden/keys`. @param rest begins with `/` */
+/** Returns a path within the current site, such as `/sites/garden/keys`. @param rest starts with `/` */
 export function useSitePath(rest: string): string {
   return sitePath(useSiteName(), rest);
 }
@@ -16,14 +16,14 @@ export function readOf<T>(path: string) {
   return { queryKey: keyOf(path), queryFn: () => callApi<T>("GET", path) };
 }
 
-/** Reads a path. `Data` is what the option `select` makes of the response. */
+/** Reads a path. `Data` is what the option `select` turns the response into. */
 export function useRead<T, Data = T>(path: string, options: ReadOptions<T, Data> = {}) {
   return useQuery({ ...readOf<T>(path), ...options });
 }
 
 /**
- * Returns a function that sends a change to `path`, or to a path below it. After it, also if it fails, the page reads `path` and all below it again.
- * The function waits for that only after a success: if the server cannot be reached, the operator sees the error at once.
+ * Returns a function that sends a change to `path` or below it. Afterwards, even if it failed, everything below `path` is reloaded. Only a successful
+ * change waits for that, so that the operator sees an error at once if the server can't be reached.
  */
 export function useSend(path: string) {
   const queries = useQueryClient();
@@ -44,7 +44,9 @@ function keyOf(path: string): readonly string[] {
   return path.slice(1).split("/");
 }
 
-/** Returns the value after it has stayed the same for `milliseconds`; until then the previous value. It is for a request that waits while a person types. */
+/**
+ * Returns the value once it has stayed the same for `milliseconds`, and the previous one until then. Use it to delay requests while someone types.
+ */
 export function useSettled<T>(value: T, milliseconds: number): T {
   const [settled, setSettled] = useState(value);
   useEffect(() => {
@@ -55,8 +57,8 @@ export function useSettled<T>(value: T, milliseconds: number): T {
 }
 
 /**
- * Returns a function that runs an action, whether it runs, and the message of its error if it failed. Calls while it runs are ignored: the second click
- * of a double click comes before the button is drawn again.
+ * Returns a function that runs an action, whether the action is running, and its error message if it failed. Calls while it's running are ignored,
+ * because the second click of a double click comes before the button re-renders.
  */
 export function useAttempt() {
   const [isBusy, setBusy] = useState(false);

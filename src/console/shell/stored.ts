@@ -1,20 +1,20 @@
-// State that the browser keeps for an operator and a site.
+// State that the browser remembers for an operator and a site.
 
 import { useCallback, useMemo, useSyncExternalStore } from "react";
 import { useSession, useSiteInfo } from "./site-context.ts";
 
-/** The values that the browser could not store, by their keys. They end with the page. */
+/** Values that the browser couldn't store. They're lost with the page. */
 const unstored = new Map<string, string>();
 const listeners = new Set<() => void>();
 
-/** Maximum characters of a stored value, as JSON. A longer value is not stored, and a longer stored value is ignored. */
+/** Values whose JSON is longer than this many characters are neither stored nor read. */
 const maxLength = 65_536;
 
 /**
- * State that the browser keeps for the operator and the site of the page. All components that use the same name share it, other tabs included.
+ * State that the browser remembers for the page's operator and site. All components that use the same name share it, even in other tabs.
  * @param name unique among all such state
- * @param first the value before the operator has chosen another one
- * @param isValid whether a stored value can be used; by default, whether it has the type of `first`. Necessary for a list of objects
+ * @param first the value until the operator chooses another one
+ * @param isValid whether a stored value can be used; by default, whether it has the type of `first`. Lists of objects need their own check
  */
 export function useStored<T>(
   name: string,
@@ -57,7 +57,7 @@ function write(key: string, text: string): void {
       unstored.delete(key);
     }
   } catch {
-    // The browser stores nothing: the value stays in `unstored`.
+    // The browser refuses to store anything. The value is still in `unstored`.
   }
   for (const listener of [...listeners]) listener();
 }
@@ -72,7 +72,10 @@ function parse<T>(text: string | undefined, isValid: (value: unknown) => boolean
   }
 }
 
-/** Whether a value has the type of an example. The items of a list must have the type of its first item, or be texts if the list is empty. */
+/**
+ * Whether a value has the same type as an example. List items must have the type of the example's first item; if the example is empty, they must be
+ * strings.
+ */
 function isLike(value: unknown, example: unknown): boolean {
   if (Array.isArray(example)) return Array.isArray(value) && value.every((item) => isLike(item, example[0] ?? ""));
   if (typeof example !== "object" || example === null) return typeof value === typeof example;

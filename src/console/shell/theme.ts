@@ -1,4 +1,4 @@
-// The appearance of the console: its colours, the shape of components, and how narrow the window is.
+// The console's look: colours, component shapes, and when a window counts as narrow.
 
 import { createTheme, type Theme, type ThemeOptions, useMediaQuery } from "@mui/material";
 import { useMemo } from "react";
@@ -12,7 +12,7 @@ export function useChosenTheme(): Theme {
   return useMemo(() => createTheme(isDark ? dark : light, { components }), [isDark]);
 }
 
-/** Measures in pixels that the frame of the first response has too. */
+/** In px. The placeholder in the first response uses these too. */
 export const barHeight = 48;
 export const [wideMenu, narrowMenu] = [220, 56];
 
@@ -65,7 +65,7 @@ const dark: ThemeOptions = {
   },
 };
 
-/** Returns the colour of the bar and the menu, which is a little away from that of the page. */
+/** Returns the colour of the bar and the menu, slightly off the page's. */
 export function quietColour({ palette }: Theme): string {
   return palette.mode === "dark" ? "#0b0b0d" : "#ebebf0";
 }
@@ -78,7 +78,7 @@ function raised({ palette }: Theme): string {
 
 const shadow = "0 8px 24px rgb(0 0 0 / 0.14), 0 2px 6px rgb(0 0 0 / 0.08)";
 
-/** Menus and dialogs over the page have a border and a soft shadow. */
+/** Menus and dialogs have a border and a soft shadow. */
 const over = ({ theme }: { readonly theme: Theme }) => ({
   backgroundColor: raised(theme),
   backgroundImage: "none",
@@ -86,7 +86,7 @@ const over = ({ theme }: { readonly theme: Theme }) => ({
   boxShadow: shadow,
 });
 
-/** Controls that a finger can hit. */
+/** Makes controls large enough for fingers. */
 const onTouch = "@media (pointer: coarse)";
 
 const buttons: ThemeOptions["components"] = {
@@ -137,7 +137,7 @@ const buttons: ThemeOptions["components"] = {
   MuiTab: { styleOverrides: { root: { minHeight: 40, minWidth: 0, padding: "8px 12px" } } },
 };
 
-/** The border of fields and buttons: with enough contrast to be seen. */
+/** The border of fields and buttons, with enough contrast to be seen. */
 function strongLine({ palette }: Theme): string {
   return palette.mode === "dark" ? "#4a4a53" : "#cbcbd3";
 }
@@ -145,7 +145,7 @@ function strongLine({ palette }: Theme): string {
 const fields: ThemeOptions["components"] = {
   MuiTextField: { defaultProps: { variant: "outlined", margin: "dense", size: "small", fullWidth: true } },
   MuiFormControl: { defaultProps: { variant: "outlined", margin: "dense", size: "small", fullWidth: true } },
-  // A label stands above its field, and not in its border.
+  // Labels go above their field, not in its border.
   MuiInputLabel: {
     defaultProps: { shrink: true },
     styleOverrides: {
@@ -179,14 +179,14 @@ const fields: ThemeOptions["components"] = {
         [onTouch]: { minHeight: 40 },
         "&.MuiInputBase-adornedStart:not(.MuiAutocomplete-inputRoot)": { paddingLeft: 10 },
         "&.MuiInputBase-adornedStart > .MuiInputBase-input": { paddingLeft: 0 },
-        // The text area in it has the padding of every field.
+        // The text area inside already has the padding.
         "&.MuiInputBase-multiline": { padding: 0 },
       }),
       input: { padding: "6px 10px" },
     },
   },
   MuiInputBase: {
-    // A phone enlarges the page if the text of a field is smaller than 16 px.
+    // Phones zoom in on fields whose text is smaller than 16 px.
     styleOverrides: { root: { fontSize: 14, [onTouch]: { fontSize: 16 } } },
   },
   MuiFormHelperText: { styleOverrides: { root: { marginLeft: 0, marginRight: 0 } } },
@@ -198,7 +198,7 @@ const fields: ThemeOptions["components"] = {
       option: { gap: 10 },
     },
   },
-  // MUI labels the element around a tick box instead of the tick box.
+  // MUI puts the label on the element around the checkbox instead of on the checkbox.
   MuiCheckbox: {
     defaultProps: {
       size: "small",
@@ -264,7 +264,7 @@ const contents: ThemeOptions["components"] = {
   },
   MuiChip: {
     defaultProps: { size: "small" },
-    // A state is a soft colour without a border, after a dot in that colour.
+    // States have a soft colour and no border, after a dot in that colour.
     styleOverrides: {
       root: ({ theme }) => ({
         borderRadius: 14,
@@ -298,7 +298,7 @@ const contents: ThemeOptions["components"] = {
     styleOverrides: {
       root: { padding: "4px 12px", alignItems: "center", borderRadius: 8 },
       action: { alignItems: "center", padding: "0 0 0 12px", marginRight: 0 },
-      // Notices are the same calm dark ones in both colours; only their icons differ.
+      // Notices are the same calm dark in both themes; only their icons differ.
       filled: ({ theme }) => ({
         backgroundColor: theme.palette.mode === "dark" ? "#3a3a41" : "#26262b",
         color: "#ffffff",
@@ -315,14 +315,14 @@ const contents: ThemeOptions["components"] = {
   MuiSkeleton: { defaultProps: { animation: "wave" } },
 };
 
-/** Matches the elements around dialogs, which have the focus when a dialog opens. */
+/** Matches the elements around dialogs, which get the focus when a dialog opens. */
 const containers = "[role=dialog] *[tabindex='-1'], :is(.MuiPaper-root, .MuiDialog-container)[tabindex='-1']";
 
 /** Rules for all elements: focus, keys, reduced motion and print. */
 const baseline: ThemeOptions["components"] = {
   MuiCssBaseline: {
     styleOverrides: ({ palette }) => ({
-      // The scroll bar is always there, so that nothing moves. A link scrolls its target below the bar.
+      // The scroll bar is always there, so that nothing shifts. Links scroll their target to just below the bar.
       html: { overflowY: "scroll", scrollPaddingTop: barHeight + 8, accentColor: palette.primary.main },
       kbd: {
         padding: "0 5px",
@@ -332,14 +332,14 @@ const baseline: ThemeOptions["components"] = {
         fontSize: 12,
         color: palette.text.secondary,
       },
-      // An outline for the element with the focus. Fields show the focus by their border.
+      // Outlines the focused element. Fields show focus by their border instead.
       [`:focus-visible:not(input:not([type=checkbox]), textarea, [role=combobox], ${containers})`]: {
         outline: `2px solid ${palette.primary.main}`,
         outlineOffset: "1px",
       },
       "@media (prefers-reduced-motion: reduce)": {
         "*, *::before, *::after": {
-          // Not a short duration: every element would then have a transition of the colours that it inherits, one level of the document per frame.
+          // Even a very short duration would give every element a transition of its inherited colours, one level of the document per frame.
           transition: "none !important",
           animationDuration: "0.01ms !important",
           animationIterationCount: "1 !important",
@@ -353,7 +353,7 @@ const baseline: ThemeOptions["components"] = {
 
 const components: ThemeOptions["components"] = { ...buttons, ...fields, ...surfaces, ...contents, ...baseline };
 
-/** Returns whether the window is narrower than a breakpoint of the theme. The default breakpoint is that of phones. */
+/** Whether the window is narrower than a breakpoint of the theme, by default that of phones. */
 export function useIsNarrow(below: "sm" | "md" = "sm"): boolean {
   return useMediaQuery<Theme>((theme) => theme.breakpoints.down(below), { noSsr: true });
 }

@@ -1,4 +1,4 @@
-// The dialogs of the page of sites: adding, changing, suspending, resuming and removing a site, and making its sandbox.
+// The dialogs that add, edit, suspend, resume and remove sites, and create or refresh sandboxes.
 
 import { Box, Typography } from "@mui/material";
 import { useQueryClient } from "@tanstack/react-query";
@@ -52,8 +52,8 @@ export function SiteDialogs({ open, onClose, isForAll }: SiteDialogsProps) {
 }
 
 /**
- * Returns the functions that change sites, and then read the list of sites again. If the shown site is renamed or removed, also with its live site, they
- * change the address to an existing site.
+ * Returns the functions that change sites and then reload their list. If the current site is renamed or removed, perhaps along with its live site,
+ * they go to an address that exists.
  */
 function useSiteActions() {
   const reload = useReload();
@@ -70,7 +70,7 @@ function useSiteActions() {
     async change(site: SiteInfo, values: SiteBody) {
       await done(callApi("PATCH", sitePath(site.name), values));
       if (!values.name || values.name === site.name || !isPartOf(shown, site)) return;
-      // The change is stored. Otherwise the console would ask before it leaves the form.
+      // The change is stored, so don't ask before leaving the form.
       markAllSaved();
       // A sandbox is renamed with its live site (contract section 1).
       navigate(`/${values.name}${shown.id === site.id ? "" : "-sandbox"}/sites`, { replace: true });
@@ -98,7 +98,7 @@ interface SuspendSiteProps {
   readonly onClose: () => void;
 }
 
-/** The dialog that says how many keys and webhooks stop while a site is suspended. */
+/** Says how many keys and webhooks stop working while a site is suspended. */
 function SuspendSite({ site: { name }, onSuspend, onClose }: SuspendSiteProps) {
   const { data: contents } = useSiteContents(name);
   return (
@@ -140,7 +140,7 @@ interface RemoveSiteProps {
   readonly onClose: () => void;
 }
 
-/** The dialog that lists what the removal of a site deletes, and removes the site after its name was typed. */
+/** Lists what removing a site deletes, and removes it once its name has been typed. */
 function RemoveSite({ site, onRemove, onClose }: RemoveSiteProps) {
   const { resources, sites } = useDeclared();
   const { name } = site;
@@ -182,28 +182,28 @@ function RemoveSite({ site, onRemove, onClose }: RemoveSiteProps) {
 }
 
 interface SandboxDialogProps {
-  /** The live site; to renew its sandbox, the sandbox. */
+  /** The live site, or the sandbox to refresh. */
   readonly site: SiteInfo;
   readonly kind: "sandbox" | "renew";
   readonly onClose: () => void;
 }
 
-/** Makes or renews a sandbox. The copy of many records takes long, so the dialog can be closed meanwhile: then a notification tells the result. */
+/** Creates or refreshes a sandbox. Copying many records takes a while, so the dialog can be closed, and a notice then reports the result. */
 function SandboxDialog({ site, kind, onClose }: SandboxDialogProps) {
   const isShown = useShown();
   const queryClient = useQueryClient();
   const { renewSandbox } = useSiteActions();
   const { name } = findLive(useDeclared().sites, site) ?? site;
-  // The number of records to copy into a new sandbox, or to replace in the present one.
+  // What will be copied to a new sandbox, or replaced in an existing one.
   const { data: contents } = useSiteContents(site.name);
   const count = contents && Object.values(contents.records).reduce((sum, one) => sum + one, 0);
 
   async function confirm() {
     try {
       const made = await renewSandbox(name);
-      // The shown site may be the sandbox: forget its former records.
+      // The current site may be that sandbox: drop its old records.
       await queryClient.resetQueries();
-      // Show the keys of a new sandbox, because an app needs one.
+      // Go to a new sandbox's keys, because an app needs one.
       if (made.isNew && isShown()) navigate(`/${made.site.name}/keys`);
       else notify(translate("sites.sandbox_made", { name, count: toNumber(made.records) }), "success");
     } catch (error) {

@@ -1,4 +1,4 @@
-// The forms for a new and an existing site, the conversion of the typed values, and the page of an operator who has no site yet.
+// The forms for new and existing sites, and the page for an operator who has no site yet.
 
 import { Alert, Button, Checkbox, FormControlLabel, Stack } from "@mui/material";
 import { type FormEvent, useState } from "react";
@@ -16,7 +16,7 @@ interface FieldsProps {
   readonly values: NewSiteText;
   readonly onChange: (values: NewSiteText) => void;
   readonly isNew: boolean;
-  /** Whether the operator may choose the default site. */
+  /** Whether the operator can choose the default site. */
   readonly hasDefault: boolean;
 }
 
@@ -60,7 +60,7 @@ function SiteFields({ values, onChange, isNew, hasDefault }: FieldsProps) {
   );
 }
 
-/** Hostnames are one per line, or separated by spaces, commas or semicolons. */
+/** Hostnames can be separated by line breaks, spaces, commas or semicolons. */
 function toNewSite(values: NewSiteText): Required<NewSiteBody> {
   const hostnames = values.hostnames.split(/[\s,;]+/).filter((host) => host !== "");
   return { ...values, name: values.name.trim(), hostnames };
@@ -118,7 +118,7 @@ export function ChangeSite({ site, hasDefault, onSubmit, onClose }: ChangeSitePr
   );
 }
 
-/** Returns only the changed members, so that changes of another operator at the same time are kept. */
+/** Returns only what changed, so that another operator's concurrent changes are kept. */
 function toChange(site: SiteInfo, values: NewSiteText): SiteBody {
   const { name, hostnames, isDefault } = toNewSite(values);
   const isSame = hostnames.join(" ") === site.hostnames.join(" ");
@@ -131,7 +131,7 @@ function toChange(site: SiteInfo, values: NewSiteText): SiteBody {
 
 interface FirstSiteProps {
   readonly session: SessionInfo;
-  /** Reads the sites again. */
+  /** Reloads the sites. */
   readonly reload: () => Promise<void>;
 }
 

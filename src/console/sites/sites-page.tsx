@@ -1,4 +1,4 @@
-// The page of sites: a search, the list, and its dialogs.
+// The page of sites, with a search and its dialogs.
 
 import { Button, Chip, Stack } from "@mui/material";
 import { useCallback, useMemo, useState } from "react";
@@ -15,7 +15,7 @@ import { findLive, findSandboxOf, useDeclared, useMay, useSession } from "../she
 import { translate } from "../text/translate.ts";
 import { type OpenSite, SiteDialogs, type SiteTask } from "./site-dialogs.tsx";
 
-/** Number of sites that are shown first, and added with each click on the button for more. */
+/** Number of sites shown at first, and added by each click on the button for more. */
 const portion = 50;
 
 export function SitesPage() {
@@ -25,7 +25,7 @@ export function SitesPage() {
   const [search, setSearch] = useState("");
   const [limit, setLimit] = useState(portion);
   const wanted = search.trim().toLowerCase();
-  // A sandbox is also found by the hostnames of its live site, which its keys are for.
+  // A sandbox also matches its live site's hostnames, which its keys work at.
   const textsOf = (site: SiteInfo) => [site.name, ...(findLive(sites, site) ?? site).hostnames];
   const found = sites.filter((site) => textsOf(site).some((text) => text.includes(wanted)));
   const add = isForAll && <NewButton text={translate("sites.add")} onClick={() => setOpen({ kind: "new" })} />;
@@ -54,7 +54,7 @@ export function SitesPage() {
 
 interface SiteListProps {
   readonly sites: readonly SiteInfo[];
-  /** Always the same function. */
+  /** Must be stable. */
   readonly onOpen: (open: OpenSite) => void;
 }
 
@@ -98,7 +98,7 @@ function SiteList({ sites, onOpen }: SiteListProps) {
   );
 }
 
-/** @param all all sites that the operator may manage, among them the live site of each sandbox */
+/** @param all all sites the operator can access, including the live site of each sandbox */
 function columnsOf(all: readonly SiteInfo[]): DataColumn<SiteInfo>[] {
   return [
     {
@@ -133,7 +133,7 @@ function formatHostnames({ hostnames }: SiteInfo): string {
   return more > 0 ? `${shown} ${translate("general.and_more", { count: more })}` : shown;
 }
 
-/** Returns the actions that a site has. A sandbox has no settings of its own. */
+/** Returns the actions a site has. A sandbox has no settings of its own. */
 function tasksOf(site: SiteInfo, all: readonly SiteInfo[], isForAll: boolean): SiteTask[] {
   const { suspended, importing, sandboxOf } = site;
   if (importing) return [];

@@ -1,10 +1,10 @@
-// The fields of a record, by their dotted paths, such as `Address.Town`: labels for people, values, rules, and the differences of two states.
+// Labels, values, rules and differences of a record's fields, which are named by dotted paths such as `Address.Town`.
 
 import type { FieldErrorInfo, RecordValues } from "../../admin/api/record-types.ts";
 import type { FaultInfo, FieldInfo } from "../../admin/api/types.ts";
 import { type TextKey, toSentence, translate } from "./translate.ts";
 
-/** Returns a field's name for people, without its group: `Address line 1` for `Address.AddressLine1`. */
+/** Returns a field's label without its group: `Address line 1` for `Address.AddressLine1`. */
 export function labelOf(path: string): string {
   const name = path.slice(path.lastIndexOf(".") + 1);
   const words = name
@@ -14,37 +14,39 @@ export function labelOf(path: string): string {
   return words.map((word, index) => (index === 0 ? word : word.toLowerCase())).join(" ");
 }
 
-/** Returns the name of a field where its group is not shown: `Telephone (daytime)`, but `Town`, because everyone knows that it belongs to an address. */
+/**
+ * Returns a field's label for places that don't show its group: `Telephone (daytime)`, but just `Town`, because everyone knows that's part of an
+ * address.
+ */
 export function fullLabelOf(path: string): string {
   const group = groupOf(path);
   return ["", "Address"].includes(group) ? labelOf(path) : `${labelOf(group)} (${labelOf(path).toLowerCase()})`;
 }
 
-/** Returns the name of the group that contains a field; the empty text for a field without a group. */
+/** Returns the label of the field's group, or an empty string if it has none. */
 export function groupOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf(".")));
 }
 
-/** Returns the value of a field; the empty text if the record does not have it. @param path the dotted path of the field */
+/** Returns a field's value, or an empty string if the record doesn't have it. */
 export function textAt(record: object, path: string): string {
   const value = path.split(".").reduce<unknown>((values, name) => Object(values)[name], record);
   return typeof value === "string" ? value : "";
 }
 
 interface FieldValues {
-  /** The dotted path. */
   readonly path: string;
-  /** The empty text for a missing value. */
+  /** An empty string if there is no value. */
   readonly before: string;
   readonly after: string;
 }
 
-/** Returns the fields that differ between two states of a record, by their dotted paths. */
+/** Returns the fields that differ between two states of a record. */
 export function differences(before: RecordValues | null, after: RecordValues | null): readonly FieldValues[] {
   return fieldsOf(before, after).filter((field) => field.before !== field.after);
 }
 
-/** Returns the fields that two states of a record have, apart from the ID, each with its value in both. */
+/** Returns the fields of two states of a record, each with both values, but without the ID. */
 export function fieldsOf(before: RecordValues | null, after: RecordValues | null): readonly FieldValues[] {
   const [old, now] = [flat(before ?? {}), flat(after ?? {})];
   return [...new Set([...old.keys(), ...now.keys()])]
@@ -61,7 +63,7 @@ function flat(values: RecordValues, above = ""): Map<string, string> {
   return texts;
 }
 
-/** Converts texts by path to the values of a record: `Address.Town` becomes `Town` in `Address`. */
+/** Converts texts by path to a record's values: `Address.Town` becomes `Town` in `Address`. */
 export function toValues(texts: Iterable<readonly [path: string, text: string]>): RecordValues {
   const values: Record<string, unknown> = {};
   for (const [path, text] of texts) {
@@ -76,7 +78,7 @@ export function toValues(texts: Iterable<readonly [path: string, text: string]>)
   return values as RecordValues;
 }
 
-/** Returns why a text is refused in a field; undefined if it is good. The server checks it again, with all other rules. */
+/** Returns what's wrong with a field's text, or undefined. The server checks again, with all other rules. */
 export function faultOf({ required: isRequired, max, pattern }: FieldInfo, text: string): string | undefined {
   if (isRequired && text === "") return translate("record.required");
   if ([...text].length > max) return translate("record.too_long", { max });
@@ -84,7 +86,7 @@ export function faultOf({ required: isRequired, max, pattern }: FieldInfo, text:
   return undefined;
 }
 
-/** The texts of the console for codes of faults. Other codes keep the text of the server. */
+/** The console's wording for error codes. Other codes keep the server's wording. */
 const faultTexts: { readonly [code in string]?: TextKey } = {
   required: "record.required",
   "too-long": "record.too_long",
@@ -92,13 +94,13 @@ const faultTexts: { readonly [code in string]?: TextKey } = {
   "invalid-email": "record.invalid_email",
 };
 
-/** Returns why the server refused a value, for the field's own place in a form or table. */
+/** Returns why the server rejected a value, worded for next to the field. */
 export function describeFault({ code, detail, max = 0 }: FaultInfo): string {
   const key = faultTexts[code];
   return key ? translate(key, { max }) : toSentence(detail);
 }
 
-/** The fields of keys, webhooks and sites that forms call something else. */
+/** Fields of keys, webhooks and sites that forms label differently. */
 const formLabels: { readonly [field in string]?: TextKey } = {
   Label: "keys.label",
   Rate: "keys.rate",
@@ -106,7 +108,7 @@ const formLabels: { readonly [field in string]?: TextKey } = {
   Hostnames: "sites.hostnames",
 };
 
-/** Returns why the server refused a value, with the name that the field has in forms. */
+/** Returns why the server rejected a value, along with the field's label. */
 export function describeFieldError({ field, ...fault }: FieldErrorInfo): string {
   const label = formLabels[field];
   const name = label ? translate(label) : field && fullLabelOf(field);

@@ -1,14 +1,14 @@
-// The locale for dates, times and numbers: the language of the texts, and the reader's region if the browser has the same language.
+// The locale for dates, times and numbers: the language of the texts, with the reader's region if the browser uses the same language.
 
 import { texts } from "../texts.ts";
 
 const { language, region } = texts.locale;
 
-/** The locale, such as `en-US` for a browser in American English, and `en-GB` for a browser in another language. */
+/** For example `en-US` for a browser in American English, or `en-GB` for one in another language. */
 export const locale =
   [new Intl.DateTimeFormat().resolvedOptions().locale, ...navigator.languages].find(isOfTexts) ?? region;
 
-/** Whether a locale has the language of the texts. False for a name that `Intl` does not know: some browsers report `en-US@posix`. */
+/** Whether a locale's language is that of the texts. False for names that `Intl` doesn't know: some browsers report `en-US@posix`. */
 function isOfTexts(name: string): boolean {
   try {
     return new Intl.Locale(name).language === language;
@@ -21,7 +21,6 @@ export function toNumber(value: number, options?: Intl.NumberFormatOptions): str
   return value.toLocaleString(locale, options);
 }
 
-/** Returns a text that begins with a capital letter. */
 export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,4 +1,4 @@
-// Times in the reader's time zone and language, and durations. A time such as `5 minutes ago` is updated while it is shown.
+// Formats times and durations in the reader's time zone and language. Times such as `5 minutes ago` keep themselves up to date.
 
 import { useSyncExternalStore } from "react";
 import { capitalized, locale, toNumber } from "./locale.ts";
@@ -8,17 +8,17 @@ import { translate } from "./translate.ts";
 const day = new Intl.DateTimeFormat(locale, { dateStyle: "medium" });
 const moment = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
 
-/** Formats the day of a time. @param instant in ISO 8601 */
+/** @param instant in ISO 8601 */
 export function toDay(instant: string): string {
   return day.format(new Date(instant));
 }
 
-/** Replaces each time in ISO 8601 in a text of the server by the same time in the reader's time zone. */
+/** Converts each ISO 8601 time in a server text to the reader's time zone. */
 export function withMoments(text: string): string {
   return text.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, toMoment);
 }
 
-/** Formats day and time, to the minute. @param instant in ISO 8601 */
+/** Formats date and time, to the minute. @param instant in ISO 8601 */
 export function toMoment(instant: string): string {
   return moment.format(new Date(instant));
 }
@@ -26,7 +26,7 @@ export function toMoment(instant: string): string {
 const longDay = new Intl.DateTimeFormat(locale, { dateStyle: "full" });
 
 /**
- * Formats a day as a heading: `Today`, `Yesterday`, or its date; the first two have it too.
+ * Formats a date as a heading. Today and yesterday are named as such, before the date.
  * @param day such as `2026-01-31`, in the reader's time zone
  * @param now in milliseconds since 1970
  */
@@ -39,7 +39,7 @@ export function toDayHeading(day: string, now: number): string {
   return `${capitalized(relative.format(distance, "day"))}, ${date}`;
 }
 
-/** Returns the day of a time in the reader's time zone, as an input for a day has it: `2026-01-31`. */
+/** Returns the date in the reader's time zone as a date input has it: `2026-01-31`. */
 export function toDayText(date: Date): string {
   const digits = (value: number) => String(value).padStart(2, "0");
   return `${date.getFullYear()}-${digits(date.getMonth() + 1)}-${digits(date.getDate())}`;
@@ -49,7 +49,7 @@ const relative = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 
 /**
- * Formats a time relative to now, in minutes, hours or days: `5 minutes ago`. Returns the day if the difference is a week or more.
+ * Formats a time relative to now, such as `5 minutes ago`. From a week on, returns the date.
  * @param instant in ISO 8601
  * @param now in milliseconds since 1970
  */
@@ -65,7 +65,7 @@ export function toAgo(instant: string, now: number): string {
 
 const exact = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium" });
 
-/** Formats day and time, to the second. @param instant in ISO 8601 */
+/** Formats date and time, to the second. @param instant in ISO 8601 */
 export function toExactMoment(instant: string): string {
   return exact.format(new Date(instant));
 }
@@ -84,7 +84,7 @@ export function toTimeOfDay(instant: string): string {
   return timeOfDay.format(new Date(instant));
 }
 
-/** Shows a time relative to now, such as `5 minutes ago`, with the exact time as its tooltip. @param at in ISO 8601 */
+/** Shows a time such as `5 minutes ago`, with the exact time as a tooltip. @param at in ISO 8601 */
 export function When({ at }: { readonly at: string }) {
   const now = useSyncExternalStore(subscribe, roundedNow);
   return (
@@ -111,12 +111,12 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** Returns the present time, rounded up to the interval, because React requires that a store returns the same value between updates. */
+/** Rounded up to the interval, because React requires a store to return the same value between updates. */
 function roundedNow(): number {
   return Math.ceil(serverNow() / intervalMs) * intervalMs;
 }
 
-/** Formats a duration: `12.3 ms`, or from a second on `1.5 s`. */
+/** Formats a duration as `12.3 ms`, or from a second on as `1.5 s`. */
 export function toDuration(milliseconds: number): string {
   const isLong = milliseconds >= 1000;
   const count = toNumber(isLong ? milliseconds / 1000 : milliseconds, { maximumFractionDigits: 1 });

@@ -1,4 +1,4 @@
-// Gives the texts of `texts.ts` to the console, sets messages of the server as sentences, and shows invisible characters in texts of other people.
+// Looks up texts from `texts.ts`, turns server messages into sentences, and makes invisible characters visible.
 
 import { texts } from "../texts.ts";
 
@@ -6,15 +6,15 @@ type Sections = Omit<typeof texts, "locale">;
 
 type KeysOfSections = { [Section in keyof Sections]: `${Section}.${keyof Sections[Section] & string}` };
 
-/** The key of a text: its section in `texts.ts`, a dot, and its name there, such as `keys.revoke_title`. */
+/** A text's section in `texts.ts` and its name there, such as `keys.revoke_title`. */
 export type TextKey = KeysOfSections[keyof Sections];
 
 const plurals = new Intl.PluralRules(texts.locale.language);
 
 /**
- * Returns the text of `key`. The type of a key that is put together, such as `keys.${task}`, has all its possible values, so the compiler finds
- * a text that is missing.
- * @param values the values for `%{name}` in the text. `smart_count` also selects the singular or the plural, which `||||` separates
+ * Returns the text for `key`. A key may be a template such as `keys.${task}`: its type covers all possible values, so the compiler notices missing
+ * texts.
+ * @param values replace `%{name}` in the text. `smart_count` also selects the singular or the plural, which `||||` separates
  */
 export function translate(key: TextKey, values: Readonly<Record<string, string | number>> = {}): string {
   const [section = "", name = ""] = key.split(".");
@@ -24,7 +24,7 @@ export function translate(key: TextKey, values: Readonly<Record<string, string |
   );
 }
 
-/** Returns the form of a text for a number: the first one for the singular, the last one otherwise. */
+/** Returns the first form for 1, otherwise the last. */
 function formOf(text: string, count: string | number | undefined): string {
   if (count === undefined) return text;
   const forms = text.split("||||");
@@ -32,7 +32,9 @@ function formOf(text: string, count: string | number | undefined): string {
   return (forms[isOne ? 0 : forms.length - 1] ?? text).trim();
 }
 
-/** Sets a message of the server as a sentence: "the site `garden` exists already" becomes "The site “garden” exists already." No word changes. */
+/**
+ * Turns a server message into a sentence: "the site `garden` exists already" becomes "The site “garden” exists already." Doesn't change any words.
+ */
 export function toSentence(message: string): string {
   const text = message.replace(/^`(\w+)`: /, "$1: ").replace(/`([^`]*)`/g, "“$1”");
   const sentence = text.charAt(0).toUpperCase() + text.slice(1);
@@ -40,8 +42,8 @@ export function toSentence(message: string): string {
 }
 
 /**
- * Replaces invisible characters that change the direction of text by their code points, such as `[U+202E]`. Otherwise a name could look like
- * another name. If no character of a text is visible, all are replaced, because otherwise nothing could be clicked.
+ * Replaces characters that change the direction of text with their code points, such as `[U+202E]`. Otherwise one name could be made to look like
+ * another. If a text has no visible characters at all, all of them are replaced, so that there's something to click.
  */
 export function showInvisible(text: string): string {
   const replaced = nothingVisible.test(text) ? anyCharacter : directionControl;

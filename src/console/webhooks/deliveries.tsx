@@ -1,4 +1,4 @@
-// The last delivery attempts of a webhook, and the request and the response of one of them.
+// A webhook's latest delivery attempts, and the request and response of one of them.
 
 import { Alert, Box, Chip, Stack, Typography } from "@mui/material";
 import { useState } from "react";
@@ -65,10 +65,10 @@ function Status({ delivery: { status, fault } }: { readonly delivery: DeliveryIn
 }
 
 interface DeliveryDetailsProps {
-  /** ID of the webhook. */
+  /** The webhook's ID. */
   readonly webhook: number;
   readonly delivery: DeliveryInfo;
-  /** Whether the server still has the request and the response. */
+  /** Whether the server still has the request and response. */
   readonly isKept: boolean;
   readonly onClose: () => void;
 }
@@ -121,7 +121,7 @@ interface MessageProps {
   readonly message: ExchangeResponse["request"];
 }
 
-/** A request or a response: its header fields, and its body as far as it is kept. */
+/** A request or response: its headers, and as much of its body as was kept. */
 function Message({ title, start, message: { headers, body, isText, bytes } }: MessageProps) {
   const length = isText ? new TextEncoder().encode(body).length : body.length / 2;
   const isCut = length < bytes;
@@ -159,7 +159,7 @@ const messageStyle = {
   overflowWrap: "anywhere",
 } as const;
 
-/** Returns JSON with its members on lines of their own; any other text unchanged. */
+/** Pretty-prints JSON, and returns any other text unchanged. */
 function indentJson(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), undefined, 2);

@@ -1,4 +1,4 @@
-// A webhook on its page: its state with the reason of the last failure, its last deliveries, and its actions.
+// A webhook's card: its state with the reason of the last failure, its latest deliveries, and its actions.
 
 import { Alert, Box, Button, Card, CardActions, CardContent, Chip, Collapse, Stack, Typography } from "@mui/material";
 import { useState } from "react";
@@ -52,7 +52,7 @@ export function WebhookCard({ webhook, onTask }: WebhookCardProps) {
 }
 
 function Actions({ webhook: { url, status }, onTask }: WebhookCardProps) {
-  // A paused webhook has the button that resumes it beside the reason.
+  // If it's paused, the button that resumes it is next to the reason instead.
   const pause: WebhookTask[] = status === "paused" ? [] : ["pause"];
   const rare: WebhookTask[] = ["change", ...pause, "rewind", "rotate", "remove"];
   return (
@@ -71,7 +71,7 @@ function Actions({ webhook: { url, status }, onTask }: WebhookCardProps) {
   );
 }
 
-/** The resources of a webhook, the number of changes that it is behind, and its last attempt. */
+/** A webhook's resources, how many changes are queued, and its last attempt. */
 function Facts({ webhook: { resources, behind, last } }: { readonly webhook: ListedWebhookInfo }) {
   const declared = useDeclared();
   const lag =
@@ -100,11 +100,11 @@ function Facts({ webhook: { resources, behind, last } }: { readonly webhook: Lis
 
 interface StateProps {
   readonly webhook: ListedWebhookInfo;
-  /** Undefined if the operator may not change webhooks. */
+  /** Undefined if the operator can't change webhooks. */
   readonly onTask: ((task: WebhookTask) => void) | undefined;
 }
 
-/** Why a webhook does not deliver, what happens next, and the action that helps. Shows nothing for a webhook that delivers. */
+/** Why a webhook isn't delivering, what happens next, and the action that helps. Shows nothing if it's working. */
 function State({ webhook, onTask }: StateProps) {
   const { status, detail, reason, nextAt } = webhook;
   if (status === "active") return null;

@@ -1,4 +1,4 @@
-// The page of a site's webhooks: their cards, and the dialogs that are open over them.
+// A site's webhooks, each on a card, and the dialogs over them.
 
 import {
   Checkbox,
@@ -62,7 +62,7 @@ export function WebhooksPage() {
   );
 }
 
-/** Returns a function that executes an action at once, or opens its dialog if it needs a confirmation. */
+/** Returns a function that runs an action, or opens its dialog if it needs confirming. */
 function useTasks(onOpen: (open: OpenWebhook) => void) {
   const actions = useWebhookActions();
   return async (webhook: ListedWebhookInfo, task: WebhookTask) => {
@@ -181,7 +181,7 @@ function UrlField({ value, onChange }: UrlFieldProps) {
 }
 
 interface ChangeUrlProps {
-  /** The present URL. */
+  /** The current URL. */
   readonly url: string;
   readonly onChange: (url: string) => Promise<unknown>;
   readonly onClose: () => void;
@@ -209,7 +209,7 @@ interface RewindProps {
   readonly onClose: () => void;
 }
 
-/** The dialog that asks for a time. The changes from this time on are sent again. */
+/** Asks for a time. All changes since then are sent again. */
 function RewindWebhook({ onRewind, onClose }: RewindProps) {
   const [since, setSince] = useState(() => toLocal(serverNow() - 3_600_000));
   return (

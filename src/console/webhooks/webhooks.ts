@@ -1,4 +1,4 @@
-// Reads and changes the webhooks of a site.
+// Reads and changes a site's webhooks.
 
 import type {
   AttemptInfo,
@@ -16,11 +16,11 @@ import type {
 import { useRead, useSend, useSitePath } from "../shell/site-data.ts";
 import { serverNow } from "../text/server-time.ts";
 
-/** Milliseconds between two reads of webhooks and deliveries; while an attempt is awaited, between two reads of webhooks. */
+/** Milliseconds between two reads; the shorter interval applies while an attempt is due. */
 const intervalMs = 5000;
 const awaitedIntervalMs = 1000;
 
-/** Whether a failing webhook need not wait for its next attempt: a server makes it within a few seconds. */
+/** Whether a failing webhook's next attempt is due. The server makes it within a few seconds. */
 export function isRetried({ status, nextAt }: Pick<ListedWebhookInfo, "status" | "nextAt">): boolean {
   return status === "failing" && (nextAt === null || Date.parse(nextAt) <= serverNow());
 }
@@ -36,13 +36,13 @@ export function useDeliveries(id: number) {
   return useRead<DeliveriesResponse>(useSitePath(`/webhooks/${id}/deliveries`), { refetchInterval: intervalMs });
 }
 
-/** Reads the request and the response of an attempt, which never change. @param number the number of the attempt */
+/** Reads an attempt's request and response, which never change. @param number the attempt's number */
 export function useExchange(id: number, number: number) {
   const path = useSitePath(`/webhooks/${id}/deliveries/${number}`);
   return useRead<ExchangeResponse>(path, { staleTime: Number.POSITIVE_INFINITY, retry: false });
 }
 
-/** Returns the functions that change webhooks. After each, also if it fails, the list is read again. */
+/** Returns the functions that change webhooks. After each, even if it failed, the list is reloaded. */
 export function useWebhookActions() {
   const send = useSend(useSitePath("/webhooks"));
   const post = <T>(id: number, action: string, body: object = {}) => send<T>("POST", `/${id}/${action}`, body);
