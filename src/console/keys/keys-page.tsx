@@ -272,7 +272,11 @@ interface RotateProps {
   readonly onClose: () => void;
 }
 
-const overlaps = [0, 1, 24, 168];
+const overlaps: readonly (readonly [hours: string, text: string])[] = [
+  ["0", translate("keys.at_once")],
+  ...[1, 24].map((hours) => [String(hours), translate("keys.hours", { smart_count: hours })] as const),
+  ["168", translate("keys.week")],
+];
 
 function RotateKey({ apiKey, onRotate, onClose }: RotateProps) {
   const [overlap, setOverlap] = useState("24");
@@ -285,15 +289,7 @@ function RotateKey({ apiKey, onRotate, onClose }: RotateProps) {
       onClose={onClose}
     >
       <Typography>{translate("keys.rotate_explain")}</Typography>
-      <Choice
-        label={translate("keys.overlap")}
-        value={overlap}
-        options={overlaps.map((hours) => [
-          String(hours),
-          hours === 0 ? translate("keys.at_once") : translate("keys.hours", { smart_count: hours }),
-        ])}
-        onChange={setOverlap}
-      />
+      <Choice label={translate("keys.overlap")} value={overlap} options={overlaps} onChange={setOverlap} />
     </ActionDialog>
   );
 }

@@ -103,7 +103,7 @@ function RecordList({ resource, list, items, pending, selection, pages, empty }:
     stagedRecords: pending.records,
     paths,
     onEdits: pending.stage,
-    onCut: (count) => notify(translate("record.pasted_cut", { count: toNumber(count) }), "warning"),
+    onCut: (count) => notify(translate("record.pasted_cut", { smart_count: count, count: toNumber(count) }), "warning"),
     pages,
     onEnd: () => notify(translate("record.last_row")),
   });

@@ -15,7 +15,7 @@ test.each(messages)("the message %p is shown as a sentence", (message, sentence)
 
 test("a text has the form for its number, and its values", () => {
   const form = (count: number) => translate("keys.hours", { smart_count: count });
-  expect([form(1), form(0), form(24)]).toEqual(["1 hour", "0 hours", "24 hours"]);
+  expect([form(1), form(0), form(24)]).toEqual(["After 1 hour", "After 0 hours", "After 24 hours"]);
   expect(translate("keys.named", { label: "$&", prefix: "sfk" })).toBe("“$&” (sfk…)");
 });
 

@@ -270,7 +270,7 @@ test("a record is created, changed, shown with its history, restored and deleted
   await click("Compare");
   await dialog().getByLabel("Only show differences").check();
   await dialog()
-    .getByRole("button", { name: /^Restore the version of/ })
+    .getByRole("button", { name: /^Restore the version from/ })
     .click();
   await said("Restored");
   expect(await get("/sites/shop/records/brands/71")).toMatchObject({ record: { Name: "Zeta 100" } });
@@ -300,7 +300,7 @@ test("a record is created, changed, shown with its history, restored and deleted
 test("the history is filtered by day, resource, kind and person in its address, shows earlier changes, and undoes changes", async () => {
   await view.show("shop/history");
   expect(await chooseEach("Records")).toEqual(["All records", ...plurals]);
-  expect(await chooseEach("Change")).toEqual(["All changes", "Created", "Changed", "Deleted"]);
+  expect(await chooseEach("Type of change")).toEqual(["All changes", "Created", "Changed", "Deleted"]);
   for (const preset of ["Today", "Yesterday", "Last 7 days", "Last month"]) await click(preset);
   await page.getByText("No changes match these filters").waitFor();
   const [, from = "", to = ""] = /from=(\d{4}-\d\d-01)&to=(\d{4}-\d\d-\d\d)$/.exec(page.url()) ?? [];
@@ -379,11 +379,11 @@ test("two moments of a record are compared, also with now, and one of them is re
   expect(await cells()).toEqual([["Account number · differs", "(empty)", "C-3"]]);
   expect(
     await dialog()
-      .getByRole("button", { name: /^Restore the version of/ })
+      .getByRole("button", { name: /^Restore the version from/ })
       .count(),
   ).toBe(1);
   await dialog()
-    .getByRole("button", { name: /^Restore the version of/ })
+    .getByRole("button", { name: /^Restore the version from/ })
     .click();
   await said("Restored");
   expect((await ben.call("GET", "/sites/shop/records/brands/3")).json.record).toMatchObject({

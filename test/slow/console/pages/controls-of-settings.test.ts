@@ -65,11 +65,11 @@ test("a key is created, copied, changed, replaced and revoked", async () => {
   expect(keys).toContainEqual({ ...created, label: "everything else" });
   const changed = page.getByRole("row").filter({ hasText: "everything else" });
   await view.act(/everything else/, "Rotate");
-  expect(await chooseEach("Keep the old key active for")).toEqual([
-    "Don’t: revoke it immediately",
-    "1 hour",
-    "24 hours",
-    "168 hours",
+  expect(await chooseEach("The old key stops working")).toEqual([
+    "Immediately",
+    "After 1 hour",
+    "After 24 hours",
+    "After a week",
   ]);
   await choose("Rotate");
   await choose("Done");
@@ -257,7 +257,7 @@ test("a site is added, changed, suspended, resumed and removed", async () => {
   await choose("Cancel");
   await view.act("toys", "Remove");
   await dialog().getByText("1 API key (the app that uses it will lose access)").waitFor();
-  await dialog().getByText("its sandbox “toys-sandbox” with its records, keys and webhooks").waitFor();
+  await dialog().getByText("its sandbox “toys-sandbox”, with all records, keys and webhooks").waitFor();
   await view.field("Type toys to confirm").fill("toys");
   await choose("Remove");
   await closed();

@@ -142,7 +142,7 @@ test("cells from a spreadsheet are pasted from a cell on, and are one step for C
   await view.show("shop/brands?sort=ID&columns=Name,AccountNumber,Address.Town");
   await cell(1, "Address.Town").waitFor();
   await paste(cell(9, "AccountNumber"), "P-9\tYork\r\nP-10\tHull\r\nP-11\tLeeds\r\n");
-  await page.getByText("1 rows didn’t fit").waitFor();
+  await page.getByText("1 row didn’t fit").waitFor();
   await pending(4);
   expect(await cell(10, "Address.Town").innerText()).toBe("Hull");
   await press("Control+z");

@@ -204,8 +204,8 @@ test("a sheet of an Excel workbook is imported, and records that it lacks are re
   await page.getByLabel("Also delete brands that aren’t in this file").check();
   await page.getByRole("button", { name: "Check" }).click();
   await page.getByText("1000000000000000", { exact: true }).waitFor();
-  await page.getByRole("button", { name: "1 missing" }).click();
-  await page.getByText("1 of 3 brands aren’t in the file.").waitFor();
+  await page.getByRole("button", { name: "1 not in the file" }).click();
+  await page.getByText("Not in the file: 1 of 3 brands").waitFor();
   await page.locator("del", { hasText: "Best" }).waitFor();
   const start = page.getByRole("button", { name: "Import 2 rows, delete 1" });
   await start.click();

@@ -196,7 +196,7 @@ test("an operator of one site sees only this site, also at addresses of other si
     await dora.page.getByText("The site “shop” doesn’t exist").waitFor();
   }
   await dora.show("outlet/operators");
-  await dora.page.getByText("Only operators of all sites can open it.").waitFor();
+  await dora.page.getByText("Only operators of all sites can open this page.").waitFor();
   await dora.show("outlet/sites");
   expect(await dora.button("Add site").count()).toBe(0);
   await dora.button("Actions for outlet").click();
