@@ -127,7 +127,7 @@ interface UndoResponse {
 type AnyResult = BatchSuccess<object> & { readonly ETag?: string | null };
 
 const maxOperations = 10_000;
-/** Most operations, and most characters, that `upsert` puts into one batch request. Three bytes per character keep it within 1 MiB. */
+/** Maximum operations and characters that `upsert` puts into one batch request. Even at three bytes per character, that's within 1 MiB. */
 const [maxPart, maxPartChars] = [1000, 2 ** 20 / 3];
 const defaultTimeoutMs = 120_000;
 const batchOptions = ["match", "dryRun", "atomic", "idempotencyKey", "signal", "timeout"];

@@ -122,7 +122,7 @@ export async function verifyWebhook(
 
 async function importKeys(secrets: readonly unknown[]): Promise<CryptoKey[]> {
   if (!globalThis.crypto?.subtle)
-    throw new TypeError("the Web Crypto API isn't available; web pages have it only over https");
+    throw new TypeError("the Web Crypto API isn't available; web pages need https to use it");
   const keys = secrets.map(toKeyBytes);
   if (keys.length === 0) throw new TypeError("pass at least one secret");
   const algorithm = { name: "HMAC", hash: "SHA-256" };

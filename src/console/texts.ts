@@ -461,17 +461,17 @@ export const texts = {
     sheets:
       "%{name} has %{smart_count} sheet. |||| %{name} has %{smart_count} sheets. Which one do you want to import?",
     use_sheet: "Use this sheet",
-    xlsx_broken: "This Excel file is damaged. Open it in Excel, save it again, and try that file.",
+    xlsx_broken: "This Excel file is damaged. Open it in Excel, save it again, and upload the new file.",
     xlsx_columns: "This sheet has more than 1,000 columns. Delete the ones you don’t need.",
     xlsx_empty: "This sheet has no rows.",
     xlsx_large: "Excel files can be up to 20 MB. Save it as CSV instead, which can be up to 256 MB.",
     xlsx_old:
-      "This file uses the Excel format from before 2007. Open it in Excel, save it as .xlsx, and try that file.",
-    xlsx_other: "This isn’t an Excel workbook (.xlsx). Save the table as .xlsx or CSV, and try that file.",
+      "This file uses the Excel format from before 2007. Open it in Excel, save it as .xlsx, and upload the new file.",
+    xlsx_other: "This isn’t an Excel workbook (.xlsx). Save the table as .xlsx or CSV, and upload that instead.",
     xlsx_protected:
       "This file is password-protected. Remove the password in Excel (File > Info), save it, and try again.",
     xlsx_rows: "This sheet has more than 300,000 rows. Split it into several files.",
-    xlsx_slow: "This file takes too long to read. Save it as CSV in Excel, and try that file.",
+    xlsx_slow: "This file takes too long to read. Save it as CSV in Excel, and upload that instead.",
     xlsx_unloaded: "Couldn’t load the Excel reader. Try again, or save the sheet as CSV.",
     xlsx_unzipped: "This sheet is too large (more than 256 MB). Split it into several files.",
     export_title: "Export",

@@ -107,7 +107,7 @@ export interface SiteSummaryResponse {
   readonly changed: string | null;
 }
 
-/** A new or refreshed sandbox, and how many records were copied and how many keys and webhooks it has. */
+/** A new or refreshed sandbox, with the number of copied records, and of its keys and webhooks. */
 export interface SandboxResponse extends SiteResponse, Pick<SiteSummaryResponse, "keys" | "webhooks"> {
   readonly isNew: boolean;
   readonly records: number;

@@ -172,7 +172,7 @@ interface DayFieldProps {
 
 /** A date field. While the date is incomplete, its value is empty. */
 function DayField({ label, value, onChange }: DayFieldProps) {
-  // While a year is being typed, the field has years such as 0002. Don't use those yet.
+  // As you type a year, the field passes through years such as 0002. Don't use those yet.
   const [typed, setTyped] = useState({ value, text: value });
   if (typed.value !== value) setTyped({ value, text: value });
   return (

@@ -13,7 +13,7 @@ import { serverNow } from "../text/server-time.ts";
 import { toAgo, toDay, toMoment, withMoments } from "../text/times.tsx";
 import { translate } from "../text/translate.ts";
 
-/** Something is failing; something will fail or was neglected; something is unfinished. */
+/** Errors: something is failing. Warnings: something will fail, or was neglected. Info: something is unfinished. */
 const levels = ["error", "warning", "info"] as const;
 
 interface Concern {

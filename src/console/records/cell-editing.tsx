@@ -247,7 +247,7 @@ function handleCellKey(context: Context, event: KeyboardEvent, cell: HTMLElement
     context.present.current.onEnd();
   } else if (isOnCell && isEditable(cell) && (isText || key === "Enter" || key === "F2")) {
     event.preventDefault();
-    // Otherwise a letter could trigger a shortcut.
+    // Keeps letters from triggering the page's shortcuts.
     event.stopPropagation();
     begin(context, cell, isText ? (key.length === 1 ? key : "") : undefined);
   }

@@ -11,7 +11,7 @@ export interface ListQuery {
   readonly isDescending: boolean;
 }
 
-/** Further words of a search are ignored. */
+/** Only this many words of a search are used. */
 const maxWords = 8;
 /** English uses Unicode's root order, as the server does whatever its locale. */
 const collator = new Intl.Collator("en");

@@ -1,4 +1,4 @@
-// Signing in with a link, which a page asks for, signing out, and reading the current session.
+// Signs in with a link, signs out, and reads the current session.
 
 import { Alert, Box, Button, Divider, Stack, TextField, Typography } from "@mui/material";
 import { type FormEvent, useState } from "react";

@@ -47,7 +47,7 @@ export function ActionDialog({
     void attempt(async () => {
       await onConfirm();
       markSaved();
-      // The operator may have been asked about unsaved changes while the action ran. Now nothing is left to lose.
+      // If the question about unsaved changes was opened while the action ran, close it: nothing is left to lose.
       discardWaitingAction();
       if (isShown()) onClose();
     });

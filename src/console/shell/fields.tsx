@@ -10,7 +10,7 @@ interface TextInputProps extends Omit<TextFieldProps, "onChange" | "slotProps"> 
 }
 
 export function TextInput({ onChange, input = {}, ...rest }: TextInputProps) {
-  // The browser shows a date or time pattern in an empty field, so the label can't.
+  // The browser shows a date or time pattern in an empty field, so the label can't go there.
   const inputLabel = rest.type?.startsWith("date") ? { shrink: true } : {};
   return (
     <TextField

@@ -19,7 +19,7 @@ interface NewSecret {
 
 const shown = new SharedValue<NewSecret | undefined>(undefined);
 
-/** Shows a secret over the page; it can't be shown again. Uses a timeout, so that the dialog which requested it closes first. */
+/** Shows a secret for the first and last time. Uses a timeout, so that the dialog which requested it closes first. */
 export function showSecret(secret: NewSecret): void {
   setTimeout(() => shown.set(secret));
 }

@@ -40,7 +40,7 @@ export function NewButton({ text, onClick }: NewButtonProps) {
 /** Shown instead of a page that the operator's role or sites don't include. @param title the title of that page */
 export function ClosedPage({ title }: { readonly title: string }) {
   const { role } = useSession();
-  // An operator who can see the settings is only missing the other sites.
+  // Operators who can see settings only lack access to the other sites.
   const explain = useMay("read-settings")
     ? translate("roles.closed_all_sites")
     : translate("roles.closed", { role: translate(`roles.${role}`) });

@@ -298,7 +298,7 @@ const contents: ThemeOptions["components"] = {
     styleOverrides: {
       root: { padding: "4px 12px", alignItems: "center", borderRadius: 8 },
       action: { alignItems: "center", padding: "0 0 0 12px", marginRight: 0 },
-      // Notices are the same calm dark in both themes; only their icons differ.
+      // Notices are dark in both themes, and differ only in their icons.
       filled: ({ theme }) => ({
         backgroundColor: theme.palette.mode === "dark" ? "#3a3a41" : "#26262b",
         color: "#ffffff",
