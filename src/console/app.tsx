@@ -32,8 +32,8 @@ export function App() {
   }, []);
 
   const setSession = useCallback((session: SessionInfo | undefined) => {
-    setState((present) =>
-      present.kind === "ready" && session?.id === present.session.id ? { ...present, session } : present,
+    setState((current) =>
+      current.kind === "ready" && session?.id === current.session.id ? { ...current, session } : current,
     );
   }, []);
 
@@ -51,7 +51,7 @@ export function App() {
 
   const reload = useCallback(async () => {
     const declared = await loadDeclared();
-    setState((present) => (present.kind === "ready" ? { ...present, declared } : present));
+    setState((current) => (current.kind === "ready" ? { ...current, declared } : current));
   }, []);
 
   useEffect(() => void begin(), [begin]);

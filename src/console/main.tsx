@@ -13,7 +13,7 @@ import { useChosenTheme } from "./shell/theme.ts";
 const nonce = document.querySelector<HTMLMetaElement>('meta[name="style-nonce"]')?.content;
 const cache = createCache({ key: "sf", nonce });
 
-function Look({ children }: { readonly children: ReactNode }) {
+function Appearance({ children }: { readonly children: ReactNode }) {
   return (
     <ThemeProvider theme={useChosenTheme()}>
       <CssBaseline enableColorScheme />
@@ -25,9 +25,9 @@ function Look({ children }: { readonly children: ReactNode }) {
 createRoot(document.getElementById("root") as HTMLElement).render(
   <StrictMode>
     <CacheProvider value={cache}>
-      <Look>
+      <Appearance>
         <App />
-      </Look>
+      </Appearance>
     </CacheProvider>
   </StrictMode>,
 );

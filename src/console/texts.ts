@@ -154,7 +154,7 @@ export const texts = {
     read: "Viewer",
     read_help: "Can view everything but can’t make changes.",
     unknown: "Unknown",
-    look_only: "Your role (%{role}) lets you view this page but not change anything.",
+    view_only: "Your role (%{role}) lets you view this page but not change anything.",
     closed_title: "You don’t have access to this page",
     closed: "Your role (%{role}) doesn’t include this page. Ask an admin of all sites for access.",
     closed_all_sites: "Only operators of all sites can open this page.",

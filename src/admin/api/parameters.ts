@@ -44,7 +44,7 @@ export function timeIn(query: URLSearchParams, name: string): number | undefined
 /** Maximum length of a search, in characters. */
 export const maxSearchLength = 255;
 
-export function checkedSearch(search: string): string {
+export function checkSearch(search: string): string {
   if (search.length <= maxSearchLength) return search;
   throw new ProblemError("bad-request", `\`search\` must have at most ${maxSearchLength} characters`);
 }

@@ -14,7 +14,7 @@ import { allResources } from "../../resources/all.ts";
 import type { Action, ActionContext, FileContent } from "../action-routes.ts";
 import { LongWork } from "../long-work.ts";
 import { collectFile, mediaTypes, toFile } from "./downloads.ts";
-import { checkedSearch, idOf, maxSearchLength, resourceOf } from "./parameters.ts";
+import { checkSearch, idOf, maxSearchLength, resourceOf } from "./parameters.ts";
 import type {
   DeletionBody,
   DeletionResponse,
@@ -54,7 +54,7 @@ async function listPage(call: ActionContext): Promise<RecordsResponse> {
   const order = query.get("order") ?? "asc";
   if (order !== "asc" && order !== "desc") throw new ProblemError("bad-request", "`order` must be asc or desc");
   const wanted = {
-    search: checkedSearch(query.get("search") ?? ""),
+    search: checkSearch(query.get("search") ?? ""),
     sort: { textField, descending: order === "desc" },
     limit: parseNumber(query, "limit", { min: 1, max: maxListed, byDefault: 25 }),
     offset: parseNumber(query, "offset", { min: 0, byDefault: 0 }),

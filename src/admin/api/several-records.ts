@@ -18,7 +18,7 @@ import type { Action, ActionContext } from "../action-routes.ts";
 import { parseBoolean, parseOptionalText, parseText, type ReceivedBody } from "../json-body.ts";
 import { LongWork } from "../long-work.ts";
 import { withReauthorization } from "../reauthorized-engine.ts";
-import { checkedSearch, resourceOf } from "./parameters.ts";
+import { checkSearch, resourceOf } from "./parameters.ts";
 import type { ChangesBody, ChangesResponse, SetFieldBody, SetFieldResponse } from "./record-types.ts";
 
 const list = "/operator/sites/{site}/records/{resource}";
@@ -85,7 +85,7 @@ function parseSetting(resource: Resource, input: ReceivedBody<SetFieldBody>): Fi
   const search = parseOptionalText(input, "search");
   if ((ids === undefined) === (search === undefined))
     throw new ProblemError("bad-request", "send either `ids` or `search`");
-  return { field, value, ids, search: checkedSearch(search ?? "") };
+  return { field, value, ids, search: checkSearch(search ?? "") };
 }
 
 function fieldNamed(resource: Resource, path: string): TextFieldPath {

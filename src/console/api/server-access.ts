@@ -24,7 +24,7 @@ export function markSignedIn(): void {
 export function markUnreachable(): void {
   if (access.get() === "gone") return;
   access.set("gone");
-  void untilBack();
+  void probeUntilBack();
 }
 
 /**
@@ -57,7 +57,7 @@ export function onForbidden(listener: () => void): () => void {
 const firstPauseMs = 1000;
 const maxPauseMs = 5000;
 
-async function untilBack(): Promise<void> {
+async function probeUntilBack(): Promise<void> {
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * 1.5)) {
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
     const session = await probe();

@@ -23,7 +23,7 @@ import { openPanel, usePanel } from "../shell/page.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { Link, navigate } from "../shell/router.tsx";
 import { singularOf, useDeclared } from "../shell/site-context.ts";
-import { useSettled } from "../shell/site-data.ts";
+import { useDebounced } from "../shell/site-data.ts";
 import { forScreenReaders } from "../shell/theme.ts";
 import { labelOf } from "../text/fields.ts";
 import { showInvisible, translate } from "../text/translate.ts";
@@ -71,7 +71,7 @@ const close = () => openPanel(undefined);
 function OpenFind() {
   const { maxSearchLength } = useDeclared();
   const [text, setText] = useState("");
-  const wanted = useSettled(text.trim(), 250);
+  const wanted = useDebounced(text.trim(), 250);
   const { found, isSearching, error, retry, further } = useFind(wanted);
 
   function onKeyDown({ key }: KeyboardEvent) {

@@ -34,10 +34,10 @@ function SessionEnded() {
   useEffect(() => {
     // This operator, or another one, may have signed in in another tab.
     const check = async () => {
-      const present = await probe();
-      if (!present) return;
-      if (present.operator !== null && present.id === id) markSignedIn();
-      else setOther(present.operator ?? undefined);
+      const signedIn = await probe();
+      if (!signedIn) return;
+      if (signedIn.operator !== null && signedIn.id === id) markSignedIn();
+      else setOther(signedIn.operator ?? undefined);
     };
     void check();
     window.addEventListener("focus", check);

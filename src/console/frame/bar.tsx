@@ -184,15 +184,15 @@ const nameStyle = {
 };
 
 /** A list rather than a component, because a menu's items must be its direct children. The menu stays open, so that you see the result. */
-function colourEntries(present: string) {
+function colourEntries(current: string) {
   return (["device", "light", "dark"] as const).map((colours) => (
     <MenuItem
       key={colours}
       role="menuitemradio"
-      aria-checked={present === colours}
+      aria-checked={current === colours}
       onClick={() => chooseFrame({ colours })}
     >
-      <ListItemIcon>{present === colours && <CheckIcon />}</ListItemIcon>
+      <ListItemIcon>{current === colours && <CheckIcon />}</ListItemIcon>
       {translate(`app.colours_${colours}`)}
     </MenuItem>
   ));

@@ -8,7 +8,7 @@ import { chooseFrame, useFrameChoices } from "../shell/frame-choices.ts";
 import { MenuIcon, ScienceIcon } from "../shell/icons.tsx";
 import { SecretDialog } from "../shell/new-secret.tsx";
 import { Notices } from "../shell/notices.tsx";
-import { keepAnnounced, TitleAnnouncer, useWithoutPlaceholder } from "../shell/page.tsx";
+import { keepAnnounced, TitleAnnouncer, useRemovePlaceholder } from "../shell/page.tsx";
 import { useLocation } from "../shell/router.tsx";
 import { findLive, useDeclared, useSiteInfo } from "../shell/site-context.ts";
 import { barHeight, narrowMenu, quietColour, useIsNarrow, wideMenu } from "../shell/theme.ts";
@@ -19,7 +19,7 @@ import { PageMenu } from "./menu.tsx";
 import { Shortcuts } from "./shortcuts.tsx";
 
 export function ConsoleLayout({ children }: { readonly children: ReactNode }) {
-  useWithoutPlaceholder();
+  useRemovePlaceholder();
   const isDrawer = useIsNarrow("md");
   const { isMenuNarrow } = useFrameChoices();
   const { pathname } = useLocation();

@@ -25,7 +25,7 @@ import { Link, usePath } from "../shell/router.tsx";
 import { useDeclared, useSession, useSiteName } from "../shell/site-context.ts";
 import { lowShadow } from "../shell/theme.ts";
 import { SitesPage } from "../sites/sites-page.tsx";
-import { capitalized } from "../text/locale.ts";
+import { capitalize } from "../text/locale.ts";
 import { type TextKey, translate } from "../text/translate.ts";
 import { WebhooksPage } from "../webhooks/webhooks-page.tsx";
 
@@ -60,20 +60,20 @@ const groups: readonly (readonly SitePage[])[] = [
 
 type Access = Pick<SessionInfo, "sites" | "rights">;
 
-function mayOpen({ needs = "read", isForAllSites }: SitePage, { sites, rights }: Access): boolean {
+function canOpen({ needs = "read", isForAllSites }: SitePage, { sites, rights }: Access): boolean {
   return rights.includes(needs) && (!isForAllSites || sites === null);
 }
 
 /** Returns the pages an operator can open, grouped as in the menu. */
 export function pagesOf(session: Access): readonly (readonly SitePage[])[] {
-  return groups.map((pages) => pages.filter((page) => mayOpen(page, session))).filter(({ length }) => length > 0);
+  return groups.map((pages) => pages.filter((page) => canOpen(page, session))).filter(({ length }) => length > 0);
 }
 
 /** Returns the page with this name, or undefined if there is none. If the operator can't open it, returns a page that says who can. */
 export function pageNamed(wanted: string, session: Access): ReactElement | undefined {
   const page = groups.flat().find(({ name }) => name === wanted);
   if (!page) return undefined;
-  return mayOpen(page, session) ? <page.Page key={wanted} /> : <ClosedPage title={translate(`${page.name}.title`)} />;
+  return canOpen(page, session) ? <page.Page key={wanted} /> : <ClosedPage title={translate(`${page.name}.title`)} />;
 }
 
 interface Entry {
@@ -131,7 +131,7 @@ function useGroups(): readonly (readonly Entry[])[] {
   );
   const lists = resources.map(({ path, name, plural }) => ({
     name: path,
-    text: capitalized(plural),
+    text: capitalize(plural),
     Icon: iconOf(name),
   }));
   const overview = { name: "", text: translate("overview.title"), Icon: DashboardIcon };

@@ -6,7 +6,7 @@ import { DialogFrame } from "../shell/dialog-frame.tsx";
 import { openPanel, usePanel } from "../shell/page.tsx";
 import { navigate } from "../shell/router.tsx";
 import { useDeclared, useSession, useSiteName } from "../shell/site-context.ts";
-import { capitalized } from "../text/locale.ts";
+import { capitalize } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
 import { pagesOf } from "./menu.tsx";
 
@@ -46,7 +46,7 @@ function useDestinations(): readonly Destination[] {
     const lists = resources.flatMap(({ path, plural }) => {
       const key = [...path].find((letter) => !used.has(letter));
       if (key) used.add(key);
-      return key ? [{ key, path: `/${path}`, label: capitalized(plural) }] : [];
+      return key ? [{ key, path: `/${path}`, label: capitalize(plural) }] : [];
     });
     return [overview, ...lists, ...pages];
   }, [resources, session]);

@@ -82,14 +82,14 @@ function createQueryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {
       queries: {
-        retry: (failures, error) => failures < 1 && isOfServer(error),
+        retry: (failures, error) => failures < 1 && isTransient(error),
         retryDelay: retryDelayMs,
       },
     },
   });
 }
 
-function isOfServer(error: Error): boolean {
+function isTransient(error: Error): boolean {
   const { status = 0 } = error as { readonly status?: number };
   return status === 0 || status >= 500;
 }

@@ -18,14 +18,14 @@ import { useState } from "react";
 import type { HistoryEntryInfo, RecordValues } from "../../admin/api/record-types.ts";
 import { DialogFrame } from "../shell/dialog-frame.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
-import { useMay } from "../shell/site-context.ts";
+import { useCan } from "../shell/site-context.ts";
 import { useAttempt } from "../shell/site-data.ts";
 import { useIsNarrow } from "../shell/theme.ts";
 import { differences, fieldsOf, fullLabelOf } from "../text/fields.ts";
 import { toExactMoment } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
 import { nameOfActor } from "./description.tsx";
-import { usePresentRecord, useRestore } from "./history.ts";
+import { useCurrentRecord, useRestore } from "./history.ts";
 
 interface CompareBarProps {
   /** The selected entries, at most two. */
@@ -79,22 +79,22 @@ interface State {
 }
 
 function CompareDialog({ states, onClose }: CompareBarProps) {
-  const mayChange = useMay("records");
+  const canChange = useCan("records");
   const [isShort, setShort] = useState(false);
   const { resource, id } = states[0]?.change ?? { resource: "", id: 0 };
-  const { present, error, refetch } = usePresentRecord(resource, id);
+  const { current, error, refetch } = useCurrentRecord(resource, id);
   const inOrder = [...states].sort((one, other) => one.last - other.last);
   const toState = (entry: HistoryEntryInfo): State => {
     const { at, change, last } = entry;
-    const isPresent = differences(change.after, present ?? null).length === 0;
+    const isCurrent = differences(change.after, current ?? null).length === 0;
     return {
       title: toExactMoment(at),
-      explain: translate(isPresent ? "history.state_present" : "history.state_by", { actor: nameOfActor(entry) }),
+      explain: translate(isCurrent ? "history.state_present" : "history.state_by", { actor: nameOfActor(entry) }),
       values: change.after,
-      revision: change.after && !isPresent && mayChange ? last : undefined,
+      revision: change.after && !isCurrent && canChange ? last : undefined,
     };
   };
-  const now = { title: translate("history.now"), explain: "", values: present ?? null, revision: undefined };
+  const now = { title: translate("history.now"), explain: "", values: current ?? null, revision: undefined };
   const [left, right] = [...inOrder.map(toState), now] as [State, State];
   const name = String((right.values ?? left.values)?.Name ?? id);
   const buttons = (
@@ -116,8 +116,8 @@ function CompareDialog({ states, onClose }: CompareBarProps) {
       buttons={buttons}
     >
       {error && <ReadFailed error={error} onRetry={refetch} />}
-      {present === undefined && !error && <LoadingLines />}
-      {present !== undefined && (
+      {current === undefined && !error && <LoadingLines />}
+      {current !== undefined && (
         <StateTable left={left} right={right} isShort={isShort} resource={resource} id={id} onRestored={onClose} />
       )}
     </DialogFrame>

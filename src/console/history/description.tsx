@@ -4,7 +4,7 @@ import { Box, Table, TableBody, TableCell, TableRow, Typography } from "@mui/mat
 import type { HistoryEntryInfo, RecordValues } from "../../admin/api/record-types.ts";
 import { pluralOf, singularOf, useDeclared } from "../shell/site-context.ts";
 import { differences, fullLabelOf } from "../text/fields.ts";
-import { capitalized, toNumber } from "../text/locale.ts";
+import { capitalize, toNumber } from "../text/locale.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 
 export function useSummary({ counts, resources, change, first, last }: HistoryEntryInfo): string {
@@ -22,13 +22,13 @@ export function useSummary({ counts, resources, change, first, last }: HistoryEn
     const count = counts[operation];
     return count ? [translate(`history.many_${operation}`, { count: toNumber(count) })] : [];
   });
-  return capitalized(`${joined(parts, translate("history.and"))} ${what}`);
+  return capitalize(`${joinParts(parts, translate("history.and"))} ${what}`);
 }
 
 const operations = ["create", "update", "delete"] as const;
 
 /** Joins the parts of a summary, such as `created 3, changed 2 and deleted 1`. */
-function joined(parts: readonly string[], and: string): string {
+function joinParts(parts: readonly string[], and: string): string {
   return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} ${and} ${parts.at(-1)}`;
 }
 

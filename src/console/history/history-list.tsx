@@ -19,7 +19,7 @@ import { Initial } from "../shell/initial.tsx";
 import { notify } from "../shell/notices.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { Link } from "../shell/router.tsx";
-import { useMay, useSiteName } from "../shell/site-context.ts";
+import { useCan, useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { serverNow } from "../text/server-time.ts";
 import { toDayHeading, toDayText, toExactMoment, toHour, When } from "../text/times.tsx";
@@ -148,7 +148,7 @@ interface EntryProps {
 function Entry({ entry, isOfRecord, hasDays, isCut, onUndo, isTicked, onTick }: EntryProps) {
   const summary = useSummary(entry);
   const isSingle = entry.first === entry.last;
-  const mayChange = useMay("records");
+  const canChange = useCan("records");
   return (
     <Box sx={{ display: "flex", alignItems: "flex-start", borderBottom: 1, borderColor: "divider" }}>
       {onTick && (
@@ -178,12 +178,12 @@ function Entry({ entry, isOfRecord, hasDays, isCut, onUndo, isTicked, onTick }: 
             </Typography>
           )}
           <Stack direction="row" useFlexGap spacing={1} sx={{ my: 1, flexWrap: "wrap" }}>
-            {mayChange && (
+            {canChange && (
               <Button size="small" variant="outlined" onClick={onUndo} disabled={isCut}>
                 {translate("general.undo")}
               </Button>
             )}
-            {mayChange && isOfRecord && entry.change.after && <RestoreButton entry={entry} />}
+            {canChange && isOfRecord && entry.change.after && <RestoreButton entry={entry} />}
             {isSingle && !isOfRecord && <RecordLinks entry={entry} />}
           </Stack>
           {/* Below the buttons, because a batch or import can have thousands of changes. */}

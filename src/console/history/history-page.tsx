@@ -8,7 +8,7 @@ import { DownloadIcon } from "../shell/icons.tsx";
 import { Page } from "../shell/page.tsx";
 import { useAddress } from "../shell/router.tsx";
 import { singularOf, useDeclared, useSession } from "../shell/site-context.ts";
-import { capitalized, toNumber } from "../text/locale.ts";
+import { capitalize, toNumber } from "../text/locale.ts";
 import { serverNow } from "../text/server-time.ts";
 import { type TextKey, translate } from "../text/translate.ts";
 import { dayPresets, daysOf, parseDay, presetOf, toInstants } from "./days.ts";
@@ -134,7 +134,7 @@ function Filters({ chosen, set, clear }: FiltersProps) {
         any={translate("history.all")}
         sx={controlStyle}
         value={resource}
-        options={resources.map(({ path, plural }) => [path, capitalized(plural)])}
+        options={resources.map(({ path, plural }) => [path, capitalize(plural)])}
         onChange={(path) => set({ resource: path, id: "" })}
       />
       <Choice
@@ -148,7 +148,7 @@ function Filters({ chosen, set, clear }: FiltersProps) {
       <PersonChoice value={by} onChange={(actor) => set({ by: actor })} />
       {id && (
         <Chip
-          label={translate("history.one_record", { resource: capitalized(singularOf(resources, resource)), id })}
+          label={translate("history.one_record", { resource: capitalize(singularOf(resources, resource)), id })}
           onDelete={() => set({ id: "" })}
         />
       )}

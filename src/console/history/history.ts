@@ -78,10 +78,10 @@ export function useRestore() {
 }
 
 /** Reads a record's current state; null if it doesn't exist. */
-export function usePresentRecord(resource: string, id: number) {
+export function useCurrentRecord(resource: string, id: number) {
   const { data, error, refetch } = useRead<RecordResponse>(useSitePath(`/records/${resource}/${id}`));
   const isMissing = error instanceof HttpError && error.status === 404;
-  return { present: isMissing ? null : data?.record, error: isMissing ? null : error, refetch };
+  return { current: isMissing ? null : data?.record, error: isMissing ? null : error, refetch };
 }
 
 /**
@@ -137,13 +137,13 @@ export function joinPages(pages: readonly Pick<HistoryResponse, "entries">[]): H
   for (const entry of pages.flatMap((page) => page.entries)) {
     const last = entries.at(-1);
     if (last && last.run !== null && last.run === entry.run && last.first > entry.last)
-      entries[entries.length - 1] = merged(last, entry);
+      entries[entries.length - 1] = mergeEntries(last, entry);
     else entries.push(entry);
   }
   return entries;
 }
 
-function merged(later: HistoryEntryInfo, earlier: HistoryEntryInfo): HistoryEntryInfo {
+function mergeEntries(later: HistoryEntryInfo, earlier: HistoryEntryInfo): HistoryEntryInfo {
   const counts = { ...later.counts };
   for (const [operation, count] of Object.entries(earlier.counts)) {
     const name = operation as keyof typeof counts;

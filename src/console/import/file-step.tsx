@@ -7,7 +7,7 @@ import { UploadIcon } from "../shell/icons.tsx";
 import { useAddress } from "../shell/router.tsx";
 import { useDeclared, useSiteName } from "../shell/site-context.ts";
 import { useUnsaved } from "../shell/unsaved.ts";
-import { capitalized } from "../text/locale.ts";
+import { capitalize } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
 import { isWorkbook, type OpenWorkbook, openWorkbook, upload } from "./imports.ts";
 
@@ -240,7 +240,7 @@ export function ResourceChoice({ label, value, onChange }: ResourceChoiceProps) 
       isNative
       label={label}
       value={value}
-      options={resources.map(({ path, plural }) => [path, capitalized(plural)])}
+      options={resources.map(({ path, plural }) => [path, capitalize(plural)])}
       onChange={onChange}
       sx={{ maxWidth: 280, m: 0 }}
     />

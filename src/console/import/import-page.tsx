@@ -21,9 +21,9 @@ import { type HttpError, sitePath } from "../api/call-api.ts";
 import { DownloadIcon } from "../shell/icons.tsx";
 import { Page } from "../shell/page.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
-import { LookOnly } from "../shell/role-notice.tsx";
+import { ViewOnlyNotice } from "../shell/role-notice.tsx";
 import { Link, useAddress } from "../shell/router.tsx";
-import { useMay, useSiteName } from "../shell/site-context.ts";
+import { useCan, useSiteName } from "../shell/site-context.ts";
 import { useRead, useSitePath } from "../shell/site-data.ts";
 import { useIsNarrow } from "../shell/theme.ts";
 import { showInvisible, translate } from "../text/translate.ts";
@@ -38,7 +38,7 @@ const pollIntervalMs = 400;
 /** Imports a file in steps. The import's ID is in the address, so that the operator can leave or reload the page. */
 export function ImportPage() {
   const siteName = useSiteName();
-  const mayImport = useMay("records");
+  const canImport = useCan("records");
   const [search, setSearch] = useAddress();
   const id = search.get("id") ?? "";
   const chooseAnotherFile = () => {
@@ -51,8 +51,8 @@ export function ImportPage() {
         <CurrentImport key={id} id={id} onAnotherFile={chooseAnotherFile} />
       ) : (
         <>
-          <LookOnly right="records" />
-          {mayImport && (
+          <ViewOnlyNotice right="records" />
+          {canImport && (
             <ImportSteps step={0}>
               <OpenImports />
               <FileStep onSent={(sent) => setSearch({ id: sent }, "push")} />

@@ -11,9 +11,9 @@ import { KeyIcon } from "../shell/icons.tsx";
 import { showSecret, useCurl } from "../shell/new-secret.tsx";
 import { Page } from "../shell/page.tsx";
 import { EmptyList, QueryResult } from "../shell/query-result.tsx";
-import { LookOnly, NewButton } from "../shell/role-notice.tsx";
+import { NewButton, ViewOnlyNotice } from "../shell/role-notice.tsx";
 import { Link } from "../shell/router.tsx";
-import { useMay, useSiteName } from "../shell/site-context.ts";
+import { useCan, useSiteName } from "../shell/site-context.ts";
 import { useEdited } from "../shell/unsaved.ts";
 import { toNumber } from "../text/locale.ts";
 import { toDay, toDayText, toMoment, When } from "../text/times.tsx";
@@ -36,7 +36,7 @@ export function KeysPage() {
   const make = <NewButton text={translate("keys.make")} onClick={() => setOpen({ kind: "new" })} />;
   return (
     <Page title={translate("keys.title")} explain={translate("keys.explain")} actions={make}>
-      <LookOnly right="settings" />
+      <ViewOnlyNotice right="settings" />
       <QueryResult query={query}>{(keys) => <KeyList keys={keys} onOpen={setOpen} />}</QueryResult>
       {open && <OpenDialog open={open} onClose={() => setOpen(undefined)} />}
     </Page>
@@ -52,7 +52,7 @@ interface KeyListProps {
 const tasks: readonly KeyTask[] = ["edit", "rotate", "revoke"];
 
 function KeyList({ keys, onOpen }: KeyListProps) {
-  const mayChange = useMay("settings");
+  const canChange = useCan("settings");
   const counts = useRequestCounts();
   const columns = useMemo(() => columnsOf(keys, counts), [keys, counts]);
   const menuOf = useCallback(
@@ -76,7 +76,7 @@ function KeyList({ keys, onOpen }: KeyListProps) {
       rowKey={({ id }) => id}
       nameOf={({ label, prefix }) => label || prefix}
       isPale={({ state }) => state !== "valid"}
-      actions={mayChange ? menuOf : undefined}
+      actions={canChange ? menuOf : undefined}
       empty={<EmptyList icon={KeyIcon} title={translate("keys.none")} explain={translate("keys.none_explain")} />}
     />
   );

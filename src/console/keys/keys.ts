@@ -29,14 +29,14 @@ export function requestsOfKeyPath(siteName: string, prefix: string): string {
 }
 
 /** Sorts active keys first, then newer ones before older ones. */
-function inOrder({ keys }: KeysResponse): readonly KeyInfo[] {
+function sortKeys({ keys }: KeysResponse): readonly KeyInfo[] {
   return [...keys].sort(
     (one, other) => Number(other.state === "valid") - Number(one.state === "valid") || other.id - one.id,
   );
 }
 
 export function useKeys() {
-  return useRead<KeysResponse, readonly KeyInfo[]>(useSitePath("/keys"), { select: inOrder });
+  return useRead<KeysResponse, readonly KeyInfo[]>(useSitePath("/keys"), { select: sortKeys });
 }
 
 const trafficIntervalMs = 60_000;

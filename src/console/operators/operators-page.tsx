@@ -33,8 +33,8 @@ import { showSecret } from "../shell/new-secret.tsx";
 import { notify } from "../shell/notices.tsx";
 import { Page } from "../shell/page.tsx";
 import { QueryResult } from "../shell/query-result.tsx";
-import { LookOnly, NewButton } from "../shell/role-notice.tsx";
-import { useDeclared, useMay, useSession } from "../shell/site-context.ts";
+import { NewButton, ViewOnlyNotice } from "../shell/role-notice.tsx";
+import { useCan, useDeclared, useSession } from "../shell/site-context.ts";
 import { useRead, useSend } from "../shell/site-data.ts";
 import { useEdited } from "../shell/unsaved.ts";
 import { toDay } from "../text/times.tsx";
@@ -52,7 +52,7 @@ export function OperatorsPage() {
   const add = <NewButton text={translate("operators.add")} onClick={() => setOpen({ kind: "new" })} />;
   return (
     <Page title={translate("operators.title")} explain={translate("operators.explain")} actions={add}>
-      <LookOnly right="settings" />
+      <ViewOnlyNotice right="settings" />
       <QueryResult query={query}>
         {({ operators }) => <OperatorList operators={operators} onOpen={setOpen} />}
       </QueryResult>
@@ -69,7 +69,7 @@ interface OperatorListProps {
 
 function OperatorList({ operators, onOpen }: OperatorListProps) {
   const { operator: own } = useSession();
-  const mayChange = useMay("settings");
+  const canChange = useCan("settings");
   const columns = useMemo(() => columnsOf(own), [own]);
   const actionsOf = useCallback(
     (operator: OperatorInfo) => <OperatorActions operator={operator} onOpen={onOpen} />,
@@ -82,7 +82,7 @@ function OperatorList({ operators, onOpen }: OperatorListProps) {
       columns={columns}
       rowKey={({ id }) => id}
       nameOf={({ name }) => name}
-      actions={mayChange ? actionsOf : undefined}
+      actions={canChange ? actionsOf : undefined}
     />
   );
 }

@@ -23,7 +23,7 @@ import { DoneIcon, type IconComponent, iconOf, KeyIcon, TodoIcon } from "../shel
 import { Page } from "../shell/page.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { Link } from "../shell/router.tsx";
-import { useDeclared, useMay, useSiteName } from "../shell/site-context.ts";
+import { useCan, useDeclared, useSiteName } from "../shell/site-context.ts";
 import { useRead, useSitePath } from "../shell/site-data.ts";
 import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
@@ -144,11 +144,11 @@ const whatStyle = { flexGrow: 1, fontWeight: 500, "&::first-letter": { textTrans
 
 function FirstSteps({ overview: { records, validKeys, webhooks } }: { readonly overview: OverviewResponse }) {
   const siteName = useSiteName();
-  const [mayFill, mayMake] = [useMay("records"), useMay("settings")];
+  const [canFill, canCreate] = [useCan("records"), useCan("settings")];
   const all = [
-    { name: "records", to: `/${siteName}/import`, isDone: false, isAllowed: mayFill },
-    { name: "key", to: `/${siteName}/keys`, isDone: validKeys > 0, isAllowed: mayMake },
-    { name: "webhook", to: `/${siteName}/webhooks`, isDone: webhooks.length > 0, isAllowed: mayMake },
+    { name: "records", to: `/${siteName}/import`, isDone: false, isAllowed: canFill },
+    { name: "key", to: `/${siteName}/keys`, isDone: validKeys > 0, isAllowed: canCreate },
+    { name: "webhook", to: `/${siteName}/webhooks`, isDone: webhooks.length > 0, isAllowed: canCreate },
   ] as const;
   const steps = all.filter(({ isAllowed }) => isAllowed);
   if (hasRecords(records) || steps.length === 0) return null;

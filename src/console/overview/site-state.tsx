@@ -7,10 +7,10 @@ import { labelOfKey, requestsOfKeyPath } from "../keys/keys.ts";
 import { DialogFrame } from "../shell/dialog-frame.tsx";
 import { DoneIcon, ErrorIcon, InfoIcon, WarningIcon } from "../shell/icons.tsx";
 import { Link } from "../shell/router.tsx";
-import { useDeclared, useMay, useSiteName } from "../shell/site-context.ts";
+import { useCan, useDeclared, useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { serverNow } from "../text/server-time.ts";
-import { toAgo, toDay, toMoment, withMoments } from "../text/times.tsx";
+import { localizeTimes, toAgo, toDay, toMoment } from "../text/times.tsx";
 import { translate } from "../text/translate.ts";
 
 /** Errors: something is failing. Warnings: something will fail, or was neglected. Info: something is unfinished. */
@@ -41,10 +41,10 @@ interface Known {
  */
 function useConcerns(known: Known): readonly Concern[] {
   const siteName = useSiteName();
-  const [maySeeSettings, mayChangeSettings] = [useMay("read-settings"), useMay("settings")];
+  const [canSeeSettings, canChangeSettings] = [useCan("read-settings"), useCan("settings")];
   function ofSettings(concerns: readonly Concern[]): readonly Concern[] {
-    if (!maySeeSettings) return [];
-    if (mayChangeSettings) return concerns;
+    if (!canSeeSettings) return [];
+    if (canChangeSettings) return concerns;
     return concerns.map((concern) => ({ ...concern, action: translate("overview.webhook_incomplete_action") }));
   }
   const all = [
@@ -69,7 +69,7 @@ function findWebhookConcerns({ webhooks }: OverviewResponse, siteName: string): 
   const level = { failing: "error", incomplete: "warning", paused: "info", active: undefined } as const;
   return webhooks.flatMap(({ id, url, status, detail }) => {
     if (status === "active") return [];
-    const text = translate(`overview.webhook_${status}`, { url: shortened(url), detail: withMoments(detail) });
+    const text = translate(`overview.webhook_${status}`, { url: shortenUrl(url), detail: localizeTimes(detail) });
     const action = translate(`overview.webhook_${status}_action`);
     return [{ name: `webhook ${id}`, text, level: level[status], to: `/${siteName}/webhooks`, action }];
   });
@@ -78,7 +78,7 @@ function findWebhookConcerns({ webhooks }: OverviewResponse, siteName: string): 
 const maxUrlLength = 50;
 
 /** Shortens a URL for display: drops the scheme, and the query and fragment (which often contain secrets), and cuts it to the maximum length. */
-function shortened(url: string): string {
+function shortenUrl(url: string): string {
   const [path = ""] = url.replace(/^https?:\/\//, "").split(/[?#]/);
   return path.length > maxUrlLength ? `${path.slice(0, maxUrlLength)}…` : path;
 }
@@ -213,10 +213,10 @@ const lineStyle = {
 
 /** Shows the number of active keys and webhooks, and the time of the last backup, in one line. */
 function Facts({ overview: { validKeys, webhooks, lastBackup } }: { readonly overview: OverviewResponse }) {
-  const maySeeWebhooks = useMay("read-settings");
+  const canSeeWebhooks = useCan("read-settings");
   const facts = [
     translate("overview.valid_keys", { smart_count: validKeys }),
-    maySeeWebhooks && translate("overview.webhooks", { smart_count: webhooks.length }),
+    canSeeWebhooks && translate("overview.webhooks", { smart_count: webhooks.length }),
     lastBackup && translate("overview.last_backup", { time: toAgo(lastBackup, serverNow()) }),
   ];
   return facts.filter(Boolean).join(" · ");

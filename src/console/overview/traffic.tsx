@@ -7,7 +7,7 @@ import { labelOfKey, requestsOfKeyPath, useKeyTraffic } from "../keys/keys.ts";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { Link } from "../shell/router.tsx";
-import { useMay, useSession, useSiteName } from "../shell/site-context.ts";
+import { useCan, useSession, useSiteName } from "../shell/site-context.ts";
 import { useRead } from "../shell/site-data.ts";
 import { useStored } from "../shell/stored.ts";
 import { locale, toNumber } from "../text/locale.ts";
@@ -76,7 +76,7 @@ function SiteChart({ traffic: { keys, hours, since }, validKeys }: SiteTrafficPr
   const total = (pick: (key: KeyTrafficInfo) => number) => keys.reduce((sum, key) => sum + pick(key), 0);
   const [requests, errors] = [total((key) => key.requests), total((key) => key.errors)];
   const start = Date.parse(hours[0] ?? "");
-  const noKey = useMay("settings") ? "overview.no_requests_no_key" : "overview.no_requests_closed";
+  const noKey = useCan("settings") ? "overview.no_requests_no_key" : "overview.no_requests_closed";
   const hint = requests > 0 ? "" : translate(validKeys > 0 ? "overview.no_requests" : noKey);
   const counted = Date.parse(since) > start ? translate("overview.counted_since", { time: toMoment(since) }) : "";
   return (

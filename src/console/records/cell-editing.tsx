@@ -43,7 +43,7 @@ interface PagesOfList {
   readonly number: number;
   readonly count: number;
   /** Whether the rows still belong to another page or search. */
-  readonly isLate: boolean;
+  readonly isStale: boolean;
   readonly show: (number: number) => void;
   /** Preloads a page. */
   readonly prepare: (number: number) => void;
@@ -65,9 +65,9 @@ interface Editing {
 export function useCellEditing({ items, stagedRecords, ...rest }: Editing) {
   const [editor, setEditor] = useState<Editor>();
   const rows = useRows(items, stagedRecords, editor);
-  const present = useRef<Present>({ ...rest, rows, editor });
-  present.current = { ...rest, rows, editor };
-  const context = useMemo((): Context => ({ present, setEditor, turn: undefined, left: undefined }), []);
+  const latest = useRef<TableState>({ ...rest, rows, editor });
+  latest.current = { ...rest, rows, editor };
+  const context = useMemo((): Context => ({ latest, setEditor, turn: undefined, left: undefined }), []);
   const table = useMemo(() => createListeners(context), [context]);
   // Runs once the rows are rendered.
   useEffect(() => finishTurn(context));
@@ -96,14 +96,14 @@ function useRows(
   return rows;
 }
 
-interface Present extends Omit<Editing, "items" | "stagedRecords"> {
+interface TableState extends Omit<Editing, "items" | "stagedRecords"> {
   readonly rows: readonly TableRecord[];
   readonly editor: Editor | undefined;
 }
 
 /** The table's state for its listeners, and the function that changes it. */
 interface Context {
-  readonly present: { readonly current: Present };
+  readonly latest: { readonly current: TableState };
   readonly setEditor: (editor: Editor | undefined) => void;
   /** A move to a cell of another page that isn't shown yet. */
   turn: Turn | undefined;
@@ -144,7 +144,7 @@ function createListeners(context: Context): TableHTMLAttributes<HTMLTableElement
       context.left = undefined;
       // If a row is removed, its cell loses the focus without a related target.
       if (event.relatedTarget) context.turn = undefined;
-      if (isEditorInput(event.target) && context.present.current.editor) end(context, event.target.value);
+      if (isEditorInput(event.target) && context.latest.current.editor) end(context, event.target.value);
     },
     onCopy: (event) => copy(context, event),
     onPaste: (event) => paste(context, event),
@@ -156,17 +156,17 @@ function isEditorInput(target: EventTarget): target is HTMLInputElement {
 }
 
 /** Starts editing a cell. @param typed the first characters, if editing starts by typing */
-function begin({ present, setEditor }: Context, cell: HTMLElement, typed?: string): void {
+function begin({ latest, setEditor }: Context, cell: HTMLElement, typed?: string): void {
   const { id, path } = placeOf(cell);
-  const { rows, pages } = present.current;
+  const { rows, pages } = latest.current;
   const row = rows.find(({ item }) => item.record.ID === id);
   if (row === rows.at(-1) && pages.number < pages.count) pages.prepare(pages.number + 1);
   if (row) setEditor({ id, path, text: typed ?? textIn(row, path), isTyped: typed !== undefined });
 }
 
 /** Ends editing, and stages the text unless it's undefined. */
-function end({ present, setEditor }: Context, text: string | undefined): void {
-  const { editor, rows, onEdits } = present.current;
+function end({ latest, setEditor }: Context, text: string | undefined): void {
+  const { editor, rows, onEdits } = latest.current;
   const row = rows.find(({ item }) => item.record.ID === editor?.id);
   // Render immediately, because the focus moves to a cell without an editor.
   flushSync(() => {
@@ -177,7 +177,7 @@ function end({ present, setEditor }: Context, text: string | undefined): void {
 
 function handleEditorKey(context: Context, event: KeyboardEvent, cell: HTMLElement): void {
   const { key, shiftKey, target } = event;
-  const step = stepOf(key, shiftKey, context.present.current.editor?.isTyped ?? false);
+  const step = stepOf(key, shiftKey, context.latest.current.editor?.isTyped ?? false);
   // The page then saves all edits.
   const isSave = isSaveKey(event);
   if ((key !== "Escape" && !step && !isSave) || event.nativeEvent.isComposing) return;
@@ -190,7 +190,7 @@ function handleEditorKey(context: Context, event: KeyboardEvent, cell: HTMLEleme
 
 /** Starts moving to the next or previous page. Returns whether there is one. */
 function turnPage(context: Context, cell: HTMLElement, step: Step): boolean {
-  const { pages } = context.present.current;
+  const { pages } = context.latest.current;
   const page = pages.number + (isForward(step) ? 1 : -1);
   const table = cell.closest("table");
   if (!table || page < 1 || page > pages.count) return false;
@@ -204,8 +204,8 @@ const isForward = ([down, right]: Step) => down + right > 0;
 /** Moves to the cell on another page once its rows are rendered. Starts editing it if something was typed meanwhile. */
 function finishTurn(context: Context): void {
   const { turn } = context;
-  const { number, isLate } = context.present.current.pages;
-  if (!turn || number !== turn.page || isLate) return;
+  const { number, isStale } = context.latest.current.pages;
+  if (!turn || number !== turn.page || isStale) return;
   const isAtStart = isForward(turn.step);
   const row = turn.table.querySelector<HTMLTableRowElement>(`tbody > tr:${isAtStart ? "first" : "last"}-of-type`);
   const cells = cellsOf(row ?? undefined);
@@ -244,7 +244,7 @@ function handleCellKey(context: Context, event: KeyboardEvent, cell: HTMLElement
   } else if (isText && cell === context.left) {
     event.preventDefault();
     event.stopPropagation();
-    context.present.current.onEnd();
+    context.latest.current.onEnd();
   } else if (isOnCell && isEditable(cell) && (isText || key === "Enter" || key === "F2")) {
     event.preventDefault();
     // Keeps letters from triggering the page's shortcuts.
@@ -254,9 +254,9 @@ function handleCellKey(context: Context, event: KeyboardEvent, cell: HTMLElement
 }
 
 /** Copies the focused cell's text, unless part of the page is selected. */
-function copy({ present }: Context, event: ClipboardEvent): void {
+function copy({ latest }: Context, event: ClipboardEvent): void {
   const cell = cellOf(event.target);
-  const row = present.current.rows.find(({ item }) => cell && item.record.ID === placeOf(cell).id);
+  const row = latest.current.rows.find(({ item }) => cell && item.record.ID === placeOf(cell).id);
   if (!cell || !row || event.target !== cell || getSelection()?.isCollapsed === false) return;
   event.preventDefault();
   event.clipboardData.setData("text/plain", textIn(row, placeOf(cell).path));
@@ -271,11 +271,11 @@ function paste(context: Context, event: ClipboardEvent): void {
   if (!cell || !isEditable(cell) || text === "" || (isOne && event.target !== cell)) return;
   event.preventDefault();
   if (event.target !== cell) end(context, undefined);
-  const { rows, paths } = context.present.current;
+  const { rows, paths } = context.latest.current;
   const items = rows.map(({ item }) => item);
   const { edits, cut } = toEdits({ items, paths }, placeOf(cell), cells);
-  context.present.current.onEdits(edits);
-  if (cut > 0) context.present.current.onCut(cut);
+  context.latest.current.onEdits(edits);
+  if (cut > 0) context.latest.current.onCut(cut);
 }
 
 function placeOf(cell: HTMLElement): Place {

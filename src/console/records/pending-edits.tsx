@@ -29,7 +29,7 @@ import {
   type StagedEdits,
   type StagedRecord,
   stageEdits,
-  takeBackStep,
+  undoStep,
 } from "./staged-edits.ts";
 
 /** Returns a resource's staged edits, functions that change them, and the bar with its dialogs. */
@@ -41,7 +41,7 @@ export function usePending(resource: ResourceInfo) {
   // Edits stay while a record's form is open over the list.
   useUnsaved(count > 0, { within: `/${useSiteName()}/${resource.path}`, count });
   useEditKeys({
-    onTakeBack: () => saving.isSaving || setStaged((before) => takeBackStep(before, resource)),
+    onTakeBack: () => saving.isSaving || setStaged((before) => undoStep(before, resource)),
     onSave: () => count > 0 && saving.save(),
   });
   const lastEdited = useFocusAfter(count === 0);

@@ -67,7 +67,7 @@ export function useRecordPage(resource: string, query: PageQuery) {
     /** Preloads another page of the list. */
     prepare: (page: number) => void (local ?? queries.prefetchQuery(pageOf({ ...query, page }))),
     /** Whether the rows still belong to the previous search. */
-    isLate: !local && remote.isPlaceholderData,
+    isStale: !local && remote.isPlaceholderData,
     /** All records, if they're loaded. */
     all: all.data?.records,
   };

@@ -10,8 +10,8 @@ import { CloseIcon, DeleteIcon } from "../shell/icons.tsx";
 import { notify } from "../shell/notices.tsx";
 import { useDocumentTitle } from "../shell/page.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
-import { LookOnly } from "../shell/role-notice.tsx";
-import { useMay } from "../shell/site-context.ts";
+import { ViewOnlyNotice } from "../shell/role-notice.tsx";
+import { useCan } from "../shell/site-context.ts";
 import { isSaveKey, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { faultOf, groupOf, labelOf, textAt, toValues } from "../text/fields.ts";
 import { showInvisible, translate } from "../text/translate.ts";
@@ -186,7 +186,7 @@ function FieldsForm({ resource, form, onSave, onDelete }: FieldsFormProps) {
   const { base, edits, saving, change } = form;
   const { isSaving } = saving;
   const element = useRef<HTMLFormElement>(null);
-  const mayEdit = useMay("records");
+  const canEdit = useCan("records");
   const [attempts, setAttempts] = useState(0);
   const textOf = (path: string) => edits?.texts.get(path) ?? textAt(base.record, path);
   // In a new record, required fields matter even if nobody typed into them.
@@ -202,24 +202,24 @@ function FieldsForm({ resource, form, onSave, onDelete }: FieldsFormProps) {
     if (resource.fields.every((field) => faultIn(field) === undefined)) onSave();
   }
   function onKeyDown(event: KeyboardEvent) {
-    if (!mayEdit || !isSaveKey(event)) return;
+    if (!canEdit || !isSaveKey(event)) return;
     event.preventDefault();
     element.current?.requestSubmit();
   }
   return (
     <form ref={element} onSubmit={submit} onKeyDown={onKeyDown} noValidate>
       <Box sx={{ px: 2, pt: 1, pb: 2 }}>
-        <LookOnly right="records" />
+        <ViewOnlyNotice right="records" />
         {whole && <Alert severity="error">{whole}</Alert>}
         <RecordFields
           resource={resource}
           textOf={textOf}
           faultIn={(field) => (attempts > 0 || edits?.texts.has(field.path) ? faultIn(field) : undefined)}
-          isReadOnly={!mayEdit}
+          isReadOnly={!canEdit}
           onChange={change}
         />
       </Box>
-      {mayEdit && (
+      {canEdit && (
         <Stack direction="row" sx={buttonsStyle}>
           <Button type="submit" variant="contained" disabled={isSaving}>
             {translate("general.save")}

@@ -10,10 +10,10 @@ import { notify } from "../shell/notices.tsx";
 import { useDocumentTitle } from "../shell/page.tsx";
 import { EmptyList, LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { Link, navigate, useLocation } from "../shell/router.tsx";
-import { useMay, useSiteName } from "../shell/site-context.ts";
+import { useCan, useSiteName } from "../shell/site-context.ts";
 import { useIsNarrow } from "../shell/theme.ts";
 import { fullLabelOf, textAt } from "../text/fields.ts";
-import { capitalized, toNumber } from "../text/locale.ts";
+import { capitalize, toNumber } from "../text/locale.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 import { CellContent, cellAttributes, type TableRecord, useCellEditing } from "./cell-editing.tsx";
 import { columnWidth, summaryOf } from "./known-fields.tsx";
@@ -29,7 +29,7 @@ interface RecordTableProps {
 }
 
 export function RecordTable({ resource }: RecordTableProps) {
-  useDocumentTitle(capitalized(resource.plural));
+  useDocumentTitle(capitalize(resource.plural));
   const list = useListState(resource);
   const result = useRecordPage(resource.path, list.query);
   const { page } = result;
@@ -50,7 +50,7 @@ export function RecordTable({ resource }: RecordTableProps) {
           pages={{
             number: list.query.page,
             count: countPages(page.total, list.query.rows),
-            isLate: result.isLate,
+            isStale: result.isStale,
             show: list.showPage,
             prepare: result.prepare,
           }}
@@ -95,7 +95,7 @@ const nameOf = ({ item, staged }: TableRecord) =>
 function RecordList({ resource, list, items, pending, selection, pages, empty }: RecordListProps) {
   const siteName = useSiteName();
   const isNarrow = useIsNarrow();
-  const mayEdit = useMay("records") && !isNarrow && !pending.isSaving;
+  const canEdit = useCan("records") && !isNarrow && !pending.isSaving;
   const { columns: paths, query, sortBy, address } = list;
   const base = `/${siteName}/${resource.path}`;
   const { rows, table } = useCellEditing({
@@ -109,12 +109,12 @@ function RecordList({ resource, list, items, pending, selection, pages, empty }:
   });
   const hrefOf = useCallback((row: TableRecord) => `${base}/${row.item.record.ID}${address}`, [base, address]);
   const columns = useMemo(
-    () => (isNarrow ? cardColumns : tableColumns(resource, paths, mayEdit, hrefOf)),
-    [isNarrow, resource, paths, mayEdit, hrefOf],
+    () => (isNarrow ? cardColumns : tableColumns(resource, paths, canEdit, hrefOf)),
+    [isNarrow, resource, paths, canEdit, hrefOf],
   );
   return (
     <DataList
-      label={capitalized(resource.plural)}
+      label={capitalize(resource.plural)}
       rows={rows}
       columns={columns}
       rowKey={({ item }) => item.record.ID}
@@ -122,7 +122,7 @@ function RecordList({ resource, list, items, pending, selection, pages, empty }:
       hrefOf={isNarrow ? hrefOf : undefined}
       selection={selection}
       sort={{ by: query.by, isDescending: query.isDescending, onSort: (sort) => sortBy(sort.by, sort.isDescending) }}
-      table={{ ...table, "aria-busy": pages.isLate }}
+      table={{ ...table, "aria-busy": pages.isStale }}
       empty={empty}
     />
   );
@@ -138,7 +138,7 @@ const cardColumns: readonly DataColumn<TableRecord>[] = [
 function tableColumns(
   { fields }: ResourceInfo,
   paths: readonly string[],
-  mayEdit: boolean,
+  canEdit: boolean,
   hrefOf: (row: TableRecord) => string,
 ): readonly DataColumn<TableRecord>[] {
   const id: DataColumn<TableRecord> = {
@@ -157,7 +157,7 @@ function tableColumns(
       sortable: true,
       width: columnWidth({ path, max }),
       render: (row) => <CellContent row={row} path={path} href={path === "Name" ? hrefOf(row) : undefined} />,
-      attributes: (row) => cellAttributes(row, path, mayEdit),
+      attributes: (row) => cellAttributes(row, path, canEdit),
     }),
   );
   return [id, ...columns];
@@ -268,7 +268,7 @@ interface NoRecordsProps extends RecordTableProps {
 
 function NoRecords({ resource: { name, path, plural, singular }, list, suggestions = [] }: NoRecordsProps) {
   const siteName = useSiteName();
-  const mayEdit = useMay("records");
+  const canEdit = useCan("records");
   const { search } = list.query;
   if (search !== "")
     return (
@@ -293,7 +293,7 @@ function NoRecords({ resource: { name, path, plural, singular }, list, suggestio
       title={translate("record.none", { name: plural })}
       explain={translate("record.none_explain")}
     >
-      {mayEdit && (
+      {canEdit && (
         <>
           <Button component={Link} to={`/${siteName}/${path}/create`} variant="contained">
             {translate("record.new", { name: singular })}

@@ -9,8 +9,8 @@ import type { HttpError } from "../api/call-api.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { Choice, TextInput } from "../shell/fields.tsx";
 import { notify } from "../shell/notices.tsx";
-import { useMay, useSiteName } from "../shell/site-context.ts";
-import { readOf, useSettled, useSitePath } from "../shell/site-data.ts";
+import { useCan, useSiteName } from "../shell/site-context.ts";
+import { readOf, useDebounced, useSitePath } from "../shell/site-data.ts";
 import { describeFault, faultOf, fullLabelOf, textAt } from "../text/fields.ts";
 import { toNumber } from "../text/locale.ts";
 import { showInvisible, translate } from "../text/translate.ts";
@@ -41,14 +41,14 @@ const noKeys: Keys = new Set();
 export function useSelection({ resource, list, page, onDeleted }: SelectionProps) {
   const [ticked, setTicked] = useState<Ticked>({ keys: noKeys });
   const [open, setOpen] = useState<OpenDialog>();
-  const mayEdit = useMay("records");
+  const canEdit = useCan("records");
   const { search } = list.query;
   // Another search matches other records.
   const isAll = ticked.allOf === search;
   const keys: Keys = isAll ? new Set(page?.records.map(({ record }) => record.ID)) : (ticked.keys ?? noKeys);
   const found = page?.total ?? 0;
   const count = isAll ? found : keys.size;
-  const ticks = mayEdit ? { keys, onChange: (changed: Keys) => setTicked({ keys: changed }) } : undefined;
+  const ticks = canEdit ? { keys, onChange: (changed: Keys) => setTicked({ keys: changed }) } : undefined;
   const readIds = useReadIds(resource.path);
   if (count === 0) return { ticks };
   const ids = isAll ? undefined : [...keys].map(Number);
@@ -227,12 +227,12 @@ function SetFieldDialog({ resource, target, count, onDone, onClose }: SetFieldPr
 function useDryRun(resource: string, body: SetFieldBody, isAsked: boolean) {
   const writes = useRecordWrites(resource);
   const text = JSON.stringify(body);
-  const asked = useSettled(text, delayMs);
-  const isLate = asked !== text;
+  const asked = useDebounced(text, delayMs);
+  const isStale = asked !== text;
   const { data, error, refetch } = useQuery({
     queryKey: ["set-field", resource, asked],
     queryFn: ({ signal }) => writes.trySetField(JSON.parse(asked) as SetFieldBody, signal),
-    enabled: isAsked && !isLate,
+    enabled: isAsked && !isStale,
     gcTime: 0,
     retry: false,
   });
@@ -240,7 +240,7 @@ function useDryRun(resource: string, body: SetFieldBody, isAsked: boolean) {
     void refetch();
     throw failure;
   }
-  return { result: isAsked && !isLate ? data : undefined, error, askAgainAfter };
+  return { result: isAsked && !isStale ? data : undefined, error, askAgainAfter };
 }
 
 interface EffectProps {

@@ -51,9 +51,9 @@ export function stageEdits(staged: StagedEdits, edits: readonly Edit[], resource
   const step: Before[] = [];
   for (const { item, path, text } of edits) {
     const id = item.record.ID;
-    const present = records.get(id);
-    if (!present && records.size >= maxStagedRecords) continue;
-    const before = present?.texts.get(path);
+    const current = records.get(id);
+    if (!current && records.size >= maxStagedRecords) continue;
+    const before = current?.texts.get(path);
     if (text === (before ?? textAt(item.record, path))) continue;
     step.push({ item, path, text: before });
     setText(records, item, path, text, resource);
@@ -61,7 +61,7 @@ export function stageEdits(staged: StagedEdits, edits: readonly Edit[], resource
   return step.length === 0 ? staged : { records, steps: [...staged.steps, step].slice(-maxSteps) };
 }
 
-export function takeBackStep({ records, steps }: StagedEdits, resource: ResourceInfo): StagedEdits {
+export function undoStep({ records, steps }: StagedEdits, resource: ResourceInfo): StagedEdits {
   const changed = new Map(records);
   for (const { item, path, text } of [...(steps.at(-1) ?? [])].reverse()) setText(changed, item, path, text, resource);
   return { records: changed, steps: steps.slice(0, -1) };
@@ -71,10 +71,10 @@ export function takeBackStep({ records, steps }: StagedEdits, resource: Resource
 export function discardEdits(staged: StagedEdits, ids: readonly number[], path?: string): StagedEdits {
   const records = new Map(staged.records);
   for (const id of ids) {
-    const present = records.get(id);
-    if (!present) continue;
+    const current = records.get(id);
+    if (!current) continue;
     if (path === undefined) records.delete(id);
-    else replaceTexts(records, id, present, without(present.texts, path), without(present.faults, path));
+    else replaceTexts(records, id, current, without(current.texts, path), without(current.faults, path));
   }
   return { records, steps: withoutRecords(staged.steps, ids, path) };
 }
@@ -94,28 +94,28 @@ function setText(
   resource: ResourceInfo,
 ): void {
   const id = item.record.ID;
-  const present = records.get(id) ?? { base: item, texts: new Map(), faults: new Map(), conflict: undefined };
-  const texts = without(present.texts, path);
+  const current = records.get(id) ?? { base: item, texts: new Map(), faults: new Map(), conflict: undefined };
+  const texts = without(current.texts, path);
   // Any edit may fix what was wrong with the record as a whole.
-  const faults = without(without(present.faults, path), "");
-  if (text !== undefined && text !== textAt(present.base.record, path)) {
+  const faults = without(without(current.faults, path), "");
+  if (text !== undefined && text !== textAt(current.base.record, path)) {
     texts.set(path, text);
     const field = resource.fields.find((one) => one.path === path);
     const fault = field && faultOf(field, text);
     if (fault) faults.set(path, fault);
   }
-  replaceTexts(records, id, present, texts, faults);
+  replaceTexts(records, id, current, texts, faults);
 }
 
 function replaceTexts(
   records: Map<number, StagedRecord>,
   id: number,
-  present: StagedRecord,
+  current: StagedRecord,
   texts: ReadonlyMap<string, string>,
   faults: ReadonlyMap<string, string>,
 ): void {
   if (texts.size === 0) records.delete(id);
-  else records.set(id, { ...present, texts, faults });
+  else records.set(id, { ...current, texts, faults });
 }
 
 function without<T>(map: ReadonlyMap<string, T>, path: string): Map<string, T> {
@@ -144,27 +144,27 @@ export function markProblem(
 ): StagedEdits {
   const records = new Map(staged.records);
   for (const { id, ...error } of [...faults, ...errors.map((one) => ({ id: newId, ...one }))]) {
-    const present = records.get(id);
-    if (!present) continue;
-    const isOfText = present.texts.has(error.field);
+    const current = records.get(id);
+    if (!current) continue;
+    const isOfText = current.texts.has(error.field);
     const [path, text] = isOfText ? [error.field, describeFault(error)] : ["", describeFieldError(error)];
-    records.set(id, { ...present, faults: new Map([...present.faults, [path, text]]) });
+    records.set(id, { ...current, faults: new Map([...current.faults, [path, text]]) });
   }
   for (const conflict of conflicts) {
-    const present = records.get(conflict.id);
-    if (present) records.set(conflict.id, { ...present, conflict });
+    const current = records.get(conflict.id);
+    if (current) records.set(conflict.id, { ...current, conflict });
   }
   return { ...staged, records };
 }
 
 /** Keeps a record's edits although someone else has changed it. The stored record becomes the base, and edits it already contains are dropped. */
 export function keepMine(staged: StagedEdits, id: number, resource: ResourceInfo): StagedEdits {
-  const present = staged.records.get(id);
-  const { record, version } = present?.conflict ?? {};
-  if (!present || !record || !version) return staged;
+  const current = staged.records.get(id);
+  const { record, version } = current?.conflict ?? {};
+  if (!current || !record || !version) return staged;
   const records = new Map(staged.records);
   records.delete(id);
-  for (const [path, text] of present.texts) setText(records, { record, version }, path, text, resource);
+  for (const [path, text] of current.texts) setText(records, { record, version }, path, text, resource);
   return { records, steps: withoutRecords(staged.steps, [id]) };
 }
 

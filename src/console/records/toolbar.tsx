@@ -21,10 +21,10 @@ import { TextInput } from "../shell/fields.tsx";
 import { AddIcon, CheckedIcon, CloseIcon, ColumnsIcon, SearchIcon, UncheckedIcon, ViewsIcon } from "../shell/icons.tsx";
 import { notify } from "../shell/notices.tsx";
 import { Link, navigate } from "../shell/router.tsx";
-import { useDeclared, useMay, useSiteName } from "../shell/site-context.ts";
+import { useCan, useDeclared, useSiteName } from "../shell/site-context.ts";
 import { forScreenReaders, useIsNarrow } from "../shell/theme.ts";
 import { fullLabelOf } from "../text/fields.ts";
-import { capitalized, toNumber } from "../text/locale.ts";
+import { capitalize, toNumber } from "../text/locale.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 import { type ListState, useViews } from "./list-state.ts";
 
@@ -56,7 +56,7 @@ export function Toolbar({ selected, ...props }: ToolbarProps & { readonly select
         component="h1"
         sx={isNarrow && selected ? forScreenReaders : { mr: 1, whiteSpace: "nowrap", flexShrink: 0 }}
       >
-        {capitalized(resource.plural)}
+        {capitalize(resource.plural)}
       </Typography>
       {!isNarrow && <Search list={list} />}
       {selected || <ListActions {...props} />}
@@ -69,7 +69,7 @@ function ListActions({ resource, list, found, size }: ToolbarProps) {
   const { singular, path } = resource;
   const siteName = useSiteName();
   const isNarrow = useIsNarrow();
-  const mayEdit = useMay("records");
+  const canEdit = useCan("records");
   return (
     <>
       <Count resource={resource} list={list} found={found} size={size} />
@@ -82,7 +82,7 @@ function ListActions({ resource, list, found, size }: ToolbarProps) {
         textOf={() => translate("record.import")}
         onChoose={() => navigate(`/${siteName}/import?resource=${path}`)}
       />
-      {mayEdit && (
+      {canEdit && (
         <Button
           component={Link}
           to={`/${siteName}/${path}/create${list.address}`}

@@ -14,7 +14,7 @@ import { Page } from "../shell/page.tsx";
 import { EmptyList, QueryResult } from "../shell/query-result.tsx";
 import { useAddress } from "../shell/router.tsx";
 import { useDeclared, useSiteName } from "../shell/site-context.ts";
-import { capitalized, toNumber } from "../text/locale.ts";
+import { capitalize, toNumber } from "../text/locale.ts";
 import { toDuration, toExactMoment, toMoment, toTimeOfDay } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
 
@@ -280,7 +280,7 @@ function Problem({ problem: { code, title, detail, errors }, publicUrl }: Proble
 
 /** A server text. What's in backticks is shown as code. */
 function Detail({ text }: { readonly text: string }) {
-  const parts = capitalized(showInvisible(text)).split("`");
+  const parts = capitalize(showInvisible(text)).split("`");
   // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text never change
   return parts.map((part, index) => (index % 2 === 0 ? part : <code key={index}>{part}</code>));
 }

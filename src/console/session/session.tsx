@@ -37,8 +37,8 @@ async function openSessionOnce(insteadOf: number | undefined): Promise<SessionIn
   } catch (error) {
     if (!unusable.has((error as HttpError).status)) throw error;
     dropLink();
-    const present = await currentSession();
-    if (present) return present;
+    const current = await currentSession();
+    if (current) return current;
     throw error;
   }
 }

@@ -38,7 +38,7 @@ export function ActionDialog({
 }: ActionDialogProps) {
   const { isBusy, fault, attempt } = useAttempt();
   const formId = useId();
-  const isShown = useShown();
+  const isMounted = useIsMounted();
   const markSaved = useUnsaved(isEdited);
   const cancel = () => (isEdited ? askBeforeLoss(onClose) : onClose());
 
@@ -49,7 +49,7 @@ export function ActionDialog({
       markSaved();
       // If the question about unsaved changes was opened while the action ran, close it: nothing is left to lose.
       discardWaitingAction();
-      if (isShown()) onClose();
+      if (isMounted()) onClose();
     });
   }
 
@@ -89,13 +89,13 @@ export function ActionDialog({
 function ignore() {}
 
 /** Returns a function that tells whether the component is still mounted. */
-export function useShown(): () => boolean {
-  const isShown = useRef(false);
+export function useIsMounted(): () => boolean {
+  const isMounted = useRef(false);
   useEffect(() => {
-    isShown.current = true;
+    isMounted.current = true;
     return () => {
-      isShown.current = false;
+      isMounted.current = false;
     };
   }, []);
-  return () => isShown.current;
+  return () => isMounted.current;
 }

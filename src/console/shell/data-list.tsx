@@ -85,11 +85,11 @@ type Toggle = (key: RowKey, isRange: boolean) => void;
 
 /** Returns a stable function that checks or unchecks a row. With `range` (Shift), it includes every row since the last one clicked. */
 function useToggle<Row>({ rows, rowKey, selection }: DataListProps<Row>): Toggle {
-  const present = useRef({ rows, rowKey, selection });
-  present.current = { rows, rowKey, selection };
+  const latest = useRef({ rows, rowKey, selection });
+  latest.current = { rows, rowKey, selection };
   const last = useRef<RowKey>(undefined);
   return useRef<Toggle>((key, isRange) => {
-    const { rows: shown, rowKey: keyOf, selection: selected } = present.current;
+    const { rows: shown, rowKey: keyOf, selection: selected } = latest.current;
     if (!selected) return;
     const keys = shown.map(keyOf);
     const [from, to] = [keys.indexOf(last.current ?? key), keys.indexOf(key)];

@@ -98,7 +98,7 @@ interface PlainPageProps {
 }
 
 export function PlainPage({ title, detail, action, onAction, children }: PlainPageProps) {
-  useWithoutPlaceholder();
+  useRemovePlaceholder();
   return (
     <Stack component="main" sx={{ minHeight: "100dvh", alignItems: "center", justifyContent: "center", p: 2 }}>
       <Card sx={{ maxWidth: 480, width: "100%" }}>
@@ -123,7 +123,7 @@ export function PlainPage({ title, detail, action, onAction, children }: PlainPa
 }
 
 /** Removes the placeholder that the page showed before the script ran, as soon as the component is shown. */
-export function useWithoutPlaceholder(): void {
+export function useRemovePlaceholder(): void {
   useLayoutEffect(() => document.getElementById("frame")?.remove(), []);
 }
 

@@ -5,20 +5,20 @@ import { translate } from "../text/translate.ts";
 import { LockIcon } from "./icons.tsx";
 import { Page } from "./page.tsx";
 import { EmptyList } from "./query-result.tsx";
-import { useMay, useSession } from "./site-context.ts";
+import { useCan, useSession } from "./site-context.ts";
 
-interface LookOnlyProps {
+interface ViewOnlyNoticeProps {
   /** The right to change what the page shows. */
   readonly right: "records" | "settings";
 }
 
 /** Tells operators that they can't change anything here. Shows nothing if they can. */
-export function LookOnly({ right }: LookOnlyProps) {
+export function ViewOnlyNotice({ right }: ViewOnlyNoticeProps) {
   const { role } = useSession();
-  if (useMay(right)) return null;
+  if (useCan(right)) return null;
   return (
     <Alert severity="info" variant="outlined" icon={<LockIcon />} sx={{ mb: 2 }}>
-      {translate("roles.look_only", { role: translate(`roles.${role}`) })}
+      {translate("roles.view_only", { role: translate(`roles.${role}`) })}
     </Alert>
   );
 }
@@ -29,7 +29,7 @@ interface NewButtonProps {
 }
 
 export function NewButton({ text, onClick }: NewButtonProps) {
-  if (!useMay("settings")) return null;
+  if (!useCan("settings")) return null;
   return (
     <Button variant="contained" data-shortcut="new" onClick={onClick} sx={{ flexShrink: 0 }}>
       {text}
@@ -41,7 +41,7 @@ export function NewButton({ text, onClick }: NewButtonProps) {
 export function ClosedPage({ title }: { readonly title: string }) {
   const { role } = useSession();
   // Operators who can see settings only lack access to the other sites.
-  const explain = useMay("read-settings")
+  const explain = useCan("read-settings")
     ? translate("roles.closed_all_sites")
     : translate("roles.closed", { role: translate(`roles.${role}`) });
   return (

@@ -51,11 +51,11 @@ export function useLocation(): Place {
 
 /** Returns the decoded parts of the path: the site, the page, and what the page shows. */
 export function usePath(): readonly string[] {
-  return useLocation().pathname.split("/").slice(1).map(decoded);
+  return useLocation().pathname.split("/").slice(1).map(decodePart);
 }
 
 /** Decodes part of the path, or returns it unchanged if it isn't encoded correctly. */
-function decoded(part: string): string {
+function decodePart(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {

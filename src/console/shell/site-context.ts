@@ -27,7 +27,7 @@ export function useSession(): SessionInfo {
  * Whether the operator can see keys, webhooks and operators (`read-settings`), change records (`records`), or change keys, webhooks and sites
  * (`settings`). The server decides; pages only use this to hide or disable what it would reject.
  */
-export function useMay(right: RightInfo): boolean {
+export function useCan(right: RightInfo): boolean {
   return useSession().rights.includes(right);
 }
 

@@ -47,7 +47,7 @@ function keyOf(path: string): readonly string[] {
 /**
  * Returns the value once it has stayed the same for `milliseconds`, and the previous one until then. Use it to delay requests while someone types.
  */
-export function useSettled<T>(value: T, milliseconds: number): T {
+export function useDebounced<T>(value: T, milliseconds: number): T {
   const [settled, setSettled] = useState(value);
   useEffect(() => {
     const timer = setTimeout(() => setSettled(value), milliseconds);

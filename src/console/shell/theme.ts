@@ -79,7 +79,7 @@ function raised({ palette }: Theme): string {
 const shadow = "0 8px 24px rgb(0 0 0 / 0.14), 0 2px 6px rgb(0 0 0 / 0.08)";
 
 /** Menus and dialogs have a border and a soft shadow. */
-const over = ({ theme }: { readonly theme: Theme }) => ({
+const overlay = ({ theme }: { readonly theme: Theme }) => ({
   backgroundColor: raised(theme),
   backgroundImage: "none",
   border: `1px solid ${theme.palette.divider}`,
@@ -194,7 +194,7 @@ const fields: ThemeOptions["components"] = {
   MuiAutocomplete: {
     styleOverrides: {
       inputRoot: { "&.MuiOutlinedInput-root": { paddingTop: 1, paddingBottom: 1 } },
-      paper: over,
+      paper: overlay,
       option: { gap: 10 },
     },
   },
@@ -214,8 +214,8 @@ const fields: ThemeOptions["components"] = {
 const surfaces: ThemeOptions["components"] = {
   MuiPaper: { styleOverrides: { root: { backgroundImage: "none" } } },
   MuiCard: { defaultProps: { variant: "outlined" }, styleOverrides: { root: { boxShadow: lowShadow } } },
-  MuiPopover: { styleOverrides: { paper: over } },
-  MuiDialog: { styleOverrides: { paper: (props) => ({ ...over(props), borderRadius: 12 }) } },
+  MuiPopover: { styleOverrides: { paper: overlay } },
+  MuiDialog: { styleOverrides: { paper: (props) => ({ ...overlay(props), borderRadius: 12 }) } },
   MuiDialogTitle: { styleOverrides: { root: { fontSize: 16, fontWeight: 600, padding: "16px 20px 8px" } } },
   MuiDialogContent: { styleOverrides: { root: { "&&&": { padding: "8px 20px" } } } },
   MuiDialogActions: { styleOverrides: { root: { padding: "12px 20px 16px" } } },

@@ -5,7 +5,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { NewSiteBody, SandboxResponse, SiteBody, SiteInfo, SiteSummaryResponse } from "../../admin/api/types.ts";
 import { callApi, sitePath } from "../api/call-api.ts";
-import { ActionDialog, useShown } from "../shell/action-dialog.tsx";
+import { ActionDialog, useIsMounted } from "../shell/action-dialog.tsx";
 import { TextInput } from "../shell/fields.tsx";
 import { notify } from "../shell/notices.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
@@ -190,7 +190,7 @@ interface SandboxDialogProps {
 
 /** Creates or refreshes a sandbox. Copying many records takes a while, so the dialog can be closed, and a notice then reports the result. */
 function SandboxDialog({ site, kind, onClose }: SandboxDialogProps) {
-  const isShown = useShown();
+  const isMounted = useIsMounted();
   const queryClient = useQueryClient();
   const { renewSandbox } = useSiteActions();
   const { name } = findLive(useDeclared().sites, site) ?? site;
@@ -204,10 +204,10 @@ function SandboxDialog({ site, kind, onClose }: SandboxDialogProps) {
       // The current site may be that sandbox: drop its old records.
       await queryClient.resetQueries();
       // Go to a new sandbox's keys, because an app needs one.
-      if (made.isNew && isShown()) navigate(`/${made.site.name}/keys`);
+      if (made.isNew && isMounted()) navigate(`/${made.site.name}/keys`);
       else notify(translate("sites.sandbox_made", { name, count: toNumber(made.records) }), "success");
     } catch (error) {
-      if (isShown()) throw error;
+      if (isMounted()) throw error;
       notify((error as Error).message, "error");
     }
   }

@@ -10,8 +10,8 @@ import { StorefrontIcon } from "../shell/icons.tsx";
 import { Initial } from "../shell/initial.tsx";
 import { Page } from "../shell/page.tsx";
 import { EmptyList } from "../shell/query-result.tsx";
-import { LookOnly, NewButton } from "../shell/role-notice.tsx";
-import { findLive, findSandboxOf, useDeclared, useMay, useSession } from "../shell/site-context.ts";
+import { NewButton, ViewOnlyNotice } from "../shell/role-notice.tsx";
+import { findLive, findSandboxOf, useCan, useDeclared, useSession } from "../shell/site-context.ts";
 import { translate } from "../text/translate.ts";
 import { type OpenSite, SiteDialogs, type SiteTask } from "./site-dialogs.tsx";
 
@@ -31,7 +31,7 @@ export function SitesPage() {
   const add = isForAll && <NewButton text={translate("sites.add")} onClick={() => setOpen({ kind: "new" })} />;
   return (
     <Page title={translate("sites.title")} explain={translate("sites.explain")} actions={add}>
-      <LookOnly right="settings" />
+      <ViewOnlyNotice right="settings" />
       {sites.length > 5 && (
         <TextInput
           type="search"
@@ -63,7 +63,7 @@ const hrefOf = ({ name }: SiteInfo) => `/${name}`;
 function SiteList({ sites, onOpen }: SiteListProps) {
   const { sites: all } = useDeclared();
   const isForAll = useSession().sites === null;
-  const mayChange = useMay("settings");
+  const canChange = useCan("settings");
   const columns = useMemo(() => columnsOf(all), [all]);
   const menuOf = useCallback(
     (site: SiteInfo) => {
@@ -90,7 +90,7 @@ function SiteList({ sites, onOpen }: SiteListProps) {
       rowKey={({ id }) => id}
       nameOf={({ name }) => name}
       hrefOf={hrefOf}
-      actions={mayChange ? menuOf : undefined}
+      actions={canChange ? menuOf : undefined}
       empty={
         <EmptyList icon={StorefrontIcon} title={translate("sites.none")} explain={translate("sites.none_explain")} />
       }

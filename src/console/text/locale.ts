@@ -6,10 +6,10 @@ const { language, region } = texts.locale;
 
 /** For example `en-US` for a browser in American English, or `en-GB` for one in another language. */
 export const locale =
-  [new Intl.DateTimeFormat().resolvedOptions().locale, ...navigator.languages].find(isOfTexts) ?? region;
+  [new Intl.DateTimeFormat().resolvedOptions().locale, ...navigator.languages].find(isInTextLanguage) ?? region;
 
 /** Whether a locale's language is that of the texts. False for names that `Intl` doesn't know: some browsers report `en-US@posix`. */
-function isOfTexts(name: string): boolean {
+function isInTextLanguage(name: string): boolean {
   try {
     return new Intl.Locale(name).language === language;
   } catch {
@@ -21,6 +21,6 @@ export function toNumber(value: number, options?: Intl.NumberFormatOptions): str
   return value.toLocaleString(locale, options);
 }
 
-export function capitalized(text: string): string {
+export function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,7 +1,7 @@
 // Formats times and durations in the reader's time zone and language. Times such as `5 minutes ago` keep themselves up to date.
 
 import { useSyncExternalStore } from "react";
-import { capitalized, locale, toNumber } from "./locale.ts";
+import { capitalize, locale, toNumber } from "./locale.ts";
 import { serverNow } from "./server-time.ts";
 import { translate } from "./translate.ts";
 
@@ -14,7 +14,7 @@ export function toDay(instant: string): string {
 }
 
 /** Converts each ISO 8601 time in a server text to the reader's time zone. */
-export function withMoments(text: string): string {
+export function localizeTimes(text: string): string {
   return text.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, toMoment);
 }
 
@@ -36,7 +36,7 @@ export function toDayHeading(day: string, now: number): string {
   const distance = Math.round((noon.getTime() - today) / dayMs);
   const date = longDay.format(noon);
   if (distance > 0 || distance < -1) return date;
-  return `${capitalized(relative.format(distance, "day"))}, ${date}`;
+  return `${capitalize(relative.format(distance, "day"))}, ${date}`;
 }
 
 /** Returns the date in the reader's time zone as a date input has it: `2026-01-31`. */

@@ -6,7 +6,7 @@ import type { DeliveryInfo, ExchangeResponse } from "../../admin/api/types.ts";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { DialogFrame } from "../shell/dialog-frame.tsx";
 import { QueryResult } from "../shell/query-result.tsx";
-import { capitalized, toNumber } from "../text/locale.ts";
+import { capitalize, toNumber } from "../text/locale.ts";
 import { toDuration, toExactMoment } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
 import { useDeliveries, useExchange } from "./webhooks.ts";
@@ -56,7 +56,7 @@ const columns: readonly DataColumn<DeliveryInfo>[] = [
 ];
 
 function describeResult(fault: string | null): string {
-  return fault === null ? translate("webhooks.received") : capitalized(fault);
+  return fault === null ? translate("webhooks.received") : capitalize(fault);
 }
 
 function Status({ delivery: { status, fault } }: { readonly delivery: DeliveryInfo }) {

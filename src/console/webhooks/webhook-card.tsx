@@ -4,9 +4,9 @@ import { Alert, Box, Button, Card, CardActions, CardContent, Chip, Collapse, Sta
 import { useState } from "react";
 import type { ListedWebhookInfo } from "../../admin/api/types.ts";
 import { ActionMenu } from "../shell/action-menu.tsx";
-import { pluralOf, useDeclared, useMay } from "../shell/site-context.ts";
-import { capitalized, toNumber } from "../text/locale.ts";
-import { When, withMoments } from "../text/times.tsx";
+import { pluralOf, useCan, useDeclared } from "../shell/site-context.ts";
+import { capitalize, toNumber } from "../text/locale.ts";
+import { localizeTimes, When } from "../text/times.tsx";
 import { toSentence, translate } from "../text/translate.ts";
 import { Deliveries } from "./deliveries.tsx";
 import { isRetried } from "./webhooks.ts";
@@ -22,7 +22,7 @@ interface WebhookCardProps {
 
 export function WebhookCard({ webhook, onTask }: WebhookCardProps) {
   const [isOpen, setOpen] = useState(false);
-  const mayChange = useMay("settings");
+  const canChange = useCan("settings");
   const { id, url, status } = webhook;
   return (
     <Card component="article" aria-label={url}>
@@ -34,7 +34,7 @@ export function WebhookCard({ webhook, onTask }: WebhookCardProps) {
           <Chip variant="outlined" color={colors[status]} label={translate(`webhooks.${status}`)} />
         </Stack>
         <Facts webhook={webhook} />
-        <State webhook={webhook} onTask={mayChange ? onTask : undefined} />
+        <State webhook={webhook} onTask={canChange ? onTask : undefined} />
         <Collapse in={isOpen} unmountOnExit>
           <Box sx={{ mt: 2 }}>
             <Deliveries id={id} />
@@ -45,7 +45,7 @@ export function WebhookCard({ webhook, onTask }: WebhookCardProps) {
         <Button size="small" variant="outlined" onClick={() => setOpen(!isOpen)} aria-expanded={isOpen}>
           {translate("webhooks.deliveries")}
         </Button>
-        {mayChange && <Actions webhook={webhook} onTask={onTask} />}
+        {canChange && <Actions webhook={webhook} onTask={onTask} />}
       </CardActions>
     </Card>
   );
@@ -84,7 +84,7 @@ function Facts({ webhook: { resources, behind, last } }: { readonly webhook: Lis
   const what =
     names.length === 0
       ? translate("webhooks.all_resources")
-      : capitalized(translate("webhooks.some_resources", { names: names.join(", ") }));
+      : capitalize(translate("webhooks.some_resources", { names: names.join(", ") }));
   return (
     <Typography variant="body2" color="textSecondary" component="div" sx={{ mt: 0.5 }}>
       {what} · {lag}
@@ -115,7 +115,7 @@ function State({ webhook, onTask }: StateProps) {
       {translate(isTrying ? "webhooks.trying" : `webhooks.${task}`)}
     </Button>
   );
-  const since = status === "failing" ? `${translate("webhooks.failing")} ${withMoments(detail)}` : toSentence(detail);
+  const since = status === "failing" ? `${translate("webhooks.failing")} ${localizeTimes(detail)}` : toSentence(detail);
   return (
     <Alert
       severity={status === "failing" ? "error" : "warning"}

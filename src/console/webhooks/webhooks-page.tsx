@@ -19,10 +19,10 @@ import { showSecret } from "../shell/new-secret.tsx";
 import { notify } from "../shell/notices.tsx";
 import { Page } from "../shell/page.tsx";
 import { EmptyList, QueryResult } from "../shell/query-result.tsx";
-import { LookOnly, NewButton } from "../shell/role-notice.tsx";
+import { NewButton, ViewOnlyNotice } from "../shell/role-notice.tsx";
 import { useDeclared } from "../shell/site-context.ts";
 import { useEdited } from "../shell/unsaved.ts";
-import { capitalized, toNumber } from "../text/locale.ts";
+import { capitalize, toNumber } from "../text/locale.ts";
 import { serverNow } from "../text/server-time.ts";
 import { translate } from "../text/translate.ts";
 import { WebhookCard, type WebhookTask } from "./webhook-card.tsx";
@@ -39,7 +39,7 @@ export function WebhooksPage() {
   const add = <NewButton text={translate("webhooks.add")} onClick={() => setOpen({ kind: "add" })} />;
   return (
     <Page title={translate("webhooks.title")} explain={translate("webhooks.explain")} actions={add}>
-      <LookOnly right="settings" />
+      <ViewOnlyNotice right="settings" />
       <QueryResult query={query}>
         {(webhooks) =>
           webhooks.length === 0 ? (
@@ -150,7 +150,7 @@ function AddWebhook({ onAdd, onClose }: AddWebhookProps) {
           {resources.map(({ path, plural }) => (
             <FormControlLabel
               key={path}
-              label={capitalized(plural)}
+              label={capitalize(plural)}
               control={<Checkbox checked={chosen.includes(path)} onChange={() => toggle(path)} />}
             />
           ))}

@@ -15,8 +15,8 @@ import {
   nothingStaged,
   parseCells,
   stageEdits,
-  takeBackStep,
   toChanges,
+  undoStep,
 } from "../../../../src/console/records/staged-edits.ts";
 
 const field = (path: string, max: number, required = false): FieldInfo => ({
@@ -64,10 +64,10 @@ describe("staged edits", () => {
     const typed = staged(edit("Name", "A"), edit("Name", "B"));
     const pasted = stageEdits(typed, [edit("Address.Town", "Ås"), edit("Name", "C")], resource);
     const names = [];
-    for (let state = pasted; state.steps.length > 0; state = takeBackStep(state, resource))
+    for (let state = pasted; state.steps.length > 0; state = undoStep(state, resource))
       names.push([...(state.records.get(1)?.texts.values() ?? [])]);
     expect(names).toEqual([["Ås", "C"], ["B"], ["A"]].map((texts) => expect.arrayContaining(texts)));
-    expect(takeBackStep(takeBackStep(takeBackStep(pasted, resource), resource), resource).records.size).toBe(0);
+    expect(undoStep(undoStep(undoStep(pasted, resource), resource), resource).records.size).toBe(0);
   });
 
   test("with a text that breaks a rule have its reason, until the text is corrected", () => {

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 
 // Bun does not name the languages of a browser.
 Object.defineProperty(navigator, "languages", { value: ["en-GB"] });
-const { toAgo, toDay, toDayText, toMoment, withMoments } = await import("../../../../src/console/text/times.tsx");
+const { toAgo, toDay, toDayText, toMoment, localizeTimes } = await import("../../../../src/console/text/times.tsx");
 
 const now = Date.parse("2026-03-01T12:00:00Z");
 const at = (seconds: number) => new Date(now + seconds * 1000).toISOString();
@@ -34,11 +34,11 @@ test.each([-7 * day, 7 * day, -400 * day])("a time %d seconds from now is a day"
 
 test("every time in a text of the server is shown as the reader's", () => {
   const [first, second] = ["2026-03-01T12:00:00Z", "2026-03-02T07:30:15.123Z"];
-  expect(withMoments(`failed since ${first}, next at ${second}`)).toBe(
+  expect(localizeTimes(`failed since ${first}, next at ${second}`)).toBe(
     `failed since ${toMoment(first)}, next at ${toMoment(second)}`,
   );
   expect(toMoment(first)).not.toContain("T12");
-  expect(withMoments("no time")).toBe("no time");
+  expect(localizeTimes("no time")).toBe("no time");
 });
 
 test("a day is a text for an input, in the time zone of the reader", () => {

@@ -18,8 +18,8 @@ import type { ConsoleClient } from "../../../support/console/server.ts";
 setDefaultTimeout(120_000);
 
 const resources = publicResources(allResources);
-const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
-const plurals = resources.map(({ plural }) => capitalized(plural));
+const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+const plurals = resources.map(({ plural }) => capitalize(plural));
 
 let server: ControlsPage["server"];
 let view: ConsolePage;
