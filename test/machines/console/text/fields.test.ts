@@ -66,6 +66,6 @@ test("errors of known codes have the words of the console, and others those of t
   expect(describeFault(tooLong)).toBe(text);
   expect(describeFieldError({ field: "Label", ...tooLong })).toBe(`${translate("keys.label")}: ${text}`);
   expect(describeFieldError({ field: "Address.Town", code: "new", detail: "use `Leeds`" })).toBe(
-    "Address: town: Use “Leeds”.",
+    "Town: Use “Leeds”.",
   );
 });

@@ -142,7 +142,7 @@ describe.each([
     await page.getByRole("button", { name: "Check" }).click();
     const fault = page.getByRole("alert").filter({ hasText: "Address.Town" });
     await fault.waitFor();
-    expect(await fault.innerText()).toBe("Address.Town: the file has no column `Twon`; did you mean `Town`?");
+    expect(await fault.innerText()).toBe("Address.Town: The file has no column “Twon”; did you mean “Town”?");
     await call("DELETE", "/sites/shop/records/brands", { ids: [acme] });
     expect([errors, foreignRequests]).toEqual([[], []]);
     await page.context().close();
