@@ -115,6 +115,8 @@ describe.each(engines)("the row of a site on $name", (kind) => {
   test("has a wrong count, and `check` finds it", async () => {
     await engine.commit([createIntent()]);
     await kind.select(url, `update sites set counts = '{"brand":{"count":7,"revision":1}}' where id = 1`);
-    expect(await engine.findInconsistencies()).toEqual(["site 1: the count of brand is 7 (last change: 1), but should be 1 (last change: 1)"]);
+    expect(await engine.findInconsistencies()).toEqual([
+      "site 1: the count of brand is 7 (last change: 1), but should be 1 (last change: 1)",
+    ]);
   });
 });

@@ -305,11 +305,7 @@ describe.each(engines)("site file on $name", (kind) => {
       (rows) => edit(rows, "records", { body: brand("Other") }),
       /differs from its journal entry/,
     ],
-    [
-      "with a record of a later revision",
-      (rows) => edit(rows, "records", { revision: 99 }),
-      /the count of brand is/,
-    ],
+    ["with a record of a later revision", (rows) => edit(rows, "records", { revision: 99 }), /the count of brand is/],
     ["with an ID of zero", (rows) => edit(rows, "records", { id: 0 }), /not a whole number from 1/],
     ["with a record twice", (rows) => rows.splice(6, 0, rows[6] as DumpedRow), /duplicate row/],
     [

@@ -132,7 +132,9 @@ function requireEscapes(authority: string, database: string, others: readonly st
   if ([database, ...others].some((part) => part.includes("@")))
     throw addressError("in a user, password or database, write `/` as %2F, `?` as %3F, `@` as %40 and `%` as %25");
   if (/:(\[.*\]|<.*>|\$?\{.*\}|\*{4,})@/.test(authority))
-    throw addressError("replace the placeholder with the password. If that is the password, write `[` as %5B, and so on");
+    throw addressError(
+      "replace the placeholder with the password. If that is the password, write `[` as %5B, and so on",
+    );
   if (database.includes("/"))
     throw addressError("in a database name, write `/` as %2F. The folder of a Unix socket goes into `?host=`");
 }

@@ -162,7 +162,8 @@ function assertContiguous(entries: readonly JournalRow[], revisions: Map<number,
     revisions.set(site, revision);
   }
   for (const [site, { revision }] of sites)
-    if (revisions.get(site) !== revision) throw new Error(`site ${site} is at revision ${revision} but has no entry for it`);
+    if (revisions.get(site) !== revision)
+      throw new Error(`site ${site} is at revision ${revision} but has no entry for it`);
 }
 
 function rejectIfSiteNotUsable({ site }: Intent, state: BatchState): Outcome | undefined {
@@ -263,8 +264,7 @@ function countsAfterChange(
   difference: number,
 ): RecordCounts {
   const count = (counts[resource]?.count ?? 0) + difference;
-  if (count < 0)
-    throw new Error(`the site has ${resource} records, but its count says none; run \`storefront check\``);
+  if (count < 0) throw new Error(`the site has ${resource} records, but its count says none; run \`storefront check\``);
   return { ...counts, [resource]: { count, revision } };
 }
 

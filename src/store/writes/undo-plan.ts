@@ -124,8 +124,7 @@ async function readChangedRecords(
 ): Promise<readonly UndoneRecord[]> {
   const changed = new Map<string, UndoneRecord>();
   for await (const entry of readEntriesOfRun(engine, site, run)) {
-    if (!mayUndo(entry.actor))
-      throw new ProblemError("forbidden", "another key or an operator made this run");
+    if (!mayUndo(entry.actor)) throw new ProblemError("forbidden", "another key or an operator made this run");
     const { resource, id, revision: last } = entry;
     const key = toKeyText(entry);
     const known = changed.get(key);
@@ -179,10 +178,7 @@ function revisionsOfRun(run: string): { first: number; last: number } {
   const revisions = parseRun(run);
   if (revisions && revisions.last - revisions.first < maxBatchOperations) return revisions;
   if (!operatorRun.test(run)) throw unknownRunError(run);
-  throw new ProblemError(
-    "forbidden",
-    `\`${run}\` looks like an operator's run, which only an operator can undo`,
-  );
+  throw new ProblemError("forbidden", `\`${run}\` looks like an operator's run, which only an operator can undo`);
 }
 
 function unknownRunError(run: string): ProblemError {

@@ -65,7 +65,5 @@ test("errors of known codes have the words of the console, and others those of t
   const text = translate("record.too_long", { max: 128 });
   expect(describeFault(tooLong)).toBe(text);
   expect(describeFieldError({ field: "Label", ...tooLong })).toBe(`${translate("keys.label")}: ${text}`);
-  expect(describeFieldError({ field: "Address.Town", code: "new", detail: "use `Leeds`" })).toBe(
-    "Town: Use “Leeds”.",
-  );
+  expect(describeFieldError({ field: "Address.Town", code: "new", detail: "use `Leeds`" })).toBe("Town: Use “Leeds”.");
 });
