@@ -112,7 +112,7 @@ export const texts = {
     rate: "Rate limit (requests per second)",
     rate_help: "Leave blank to use the server’s default.",
     requests: "Requests (24 hours)",
-    requests_of: "View requests with %{key} (%{count})",
+    requests_of: "%{count} request with %{key} |||| %{count} requests with %{key}",
     last_used: "Last used",
     expires: "Expires",
     expires_help: "The last day the key works, in your time zone. Leave blank if it shouldn’t expire.",

@@ -136,7 +136,7 @@ function Requests({ count, prefix }: { readonly count: number | undefined; reado
     <MuiLink
       component={Link}
       to={requestsOfKeyPath(siteName, prefix)}
-      aria-label={translate("keys.requests_of", { count: toNumber(count), key: prefix })}
+      aria-label={translate("keys.requests_of", { smart_count: count, count: toNumber(count), key: prefix })}
     >
       {toNumber(count)}
     </MuiLink>
