@@ -27,7 +27,7 @@ export const problemTitles = {
 
 export type ErrorCode = keyof typeof problemTitles;
 
-/** What a field error can tell a program besides its code. Nothing here quotes a request: values aren't redacted, and an import keeps thousands of them. */
+/** What a field error tells programs besides its code. Nothing from the request, because values aren't redacted and an import keeps thousands of errors. */
 export interface FaultParameters {
   readonly min: number;
   readonly max: number;
@@ -49,8 +49,8 @@ export const faultParameters = [
 const expectedTypes = { string: "a string", object: "an object", array: "an array", boolean: "true or false" };
 
 /**
- * The codes of field errors: what to do, in words that can follow the name of the field, and the parameters that clients get with the code. Where only
- * the place of the error knows what to do, the text is empty. Clients depend on codes and parameters: add new ones, but never change them.
+ * The codes of field errors, each with what to do, in words that can follow the field's name, and the parameters that clients get with it. The text is
+ * empty where only the code that reports the error knows what to do. Clients depend on codes and parameters, so add new ones but never change any.
  */
 export const faultCodes = {
   required: declareFault(() => "a value is required"),
@@ -89,23 +89,23 @@ type ParametersOf<Code extends FaultCode> = Parameters<(typeof faultCodes)[Code]
 
 /** What's wrong with a field: a code and its parameters for programs, and a text for people. */
 export interface Fault extends Partial<FaultParameters> {
-  /** The code of the problem if an operation of a batch request fails as a whole. */
+  /** If an operation of a batch request fails as a whole, the problem's code. */
   readonly code: FaultCode | ErrorCode;
   readonly detail: string;
 }
 
-/** One error of a record. */
+/** One error in a record. */
 export interface FieldError extends Fault {
-  /** The number of the operation of a batch request that has the error, from 1. Absent if the request is not a batch request. */
+  /** In a batch request, the number of the operation, from 1. */
   readonly operation?: number;
   /** A dotted path such as `Address.Town`; empty for the whole record. */
   readonly field: string;
-  /** Position of the error in a body that cannot be parsed, from 1. */
+  /** Where in a body that can't be parsed, from 1. */
   readonly line?: number;
   readonly column?: number;
 }
 
-/** Returns a fault. @param hint what follows the text of the code, such as what was sent and how to correct it */
+/** @param hint follows the code's text: what was sent, for example, and how to correct it */
 export function fault<Code extends FaultCode>(
   code: Code,
   hint = "",
@@ -115,7 +115,7 @@ export function fault<Code extends FaultCode>(
   return { code, ...parameters, detail: text(parameters) + hint };
 }
 
-/** Returns words as alternatives: `POST, PUT or DELETE`. */
+/** Joins words: `POST, PUT or DELETE`. */
 export function alternatives(words: readonly string[]): string {
   return words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 }

@@ -12,7 +12,7 @@ export interface TextField {
   readonly required: boolean;
   readonly description: string;
   readonly example: string;
-  /** A regular expression that a non-empty value must match, and the fault of a value that does not match. */
+  /** A regular expression for non-empty values, and the fault if one doesn't match. */
   readonly pattern?: { readonly source: string; readonly fault: Fault };
 }
 
@@ -37,7 +37,7 @@ export function text(options: TextOptions): TextField {
   return { kind: "text", required: false, ...options };
 }
 
-/** A text that must match a regular expression (ECMA-262, as in JSON Schema). @param mismatch the fault of another text, or what to do about it */
+/** A text that must match a regular expression (ECMA-262, as in JSON Schema). @param mismatch the fault if it doesn't, or what to do about it */
 export function matching(source: string, mismatch: Fault | string, options: TextOptions): TextField {
   const wrong = typeof mismatch === "string" ? fault("bad-pattern", mismatch, { pattern: source }) : mismatch;
   return { ...text(options), pattern: { source, fault: wrong } };
@@ -68,7 +68,7 @@ export const invalidInXml = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff
 const loneSurrogate = /\p{Cs}/u;
 const patterns = new Map<string, RegExp>();
 
-/** Returns why `value` is not allowed in `field`; undefined if it is allowed. */
+/** Returns what's wrong with a value of `field`; undefined if it's valid. */
 export function validateText(field: TextField, value: unknown): Fault | undefined {
   if (typeof value !== "string") return wrongTypeFault("string", value, textHint(field, value));
   if (value === "") return field.required ? fault("required") : undefined;
@@ -87,13 +87,13 @@ export function validateText(field: TextField, value: unknown): Fault | undefine
   return { ...pattern.fault, detail: pattern.fault.detail + oddityHint(field, value) };
 }
 
-/** Returns the fault of a value of another type. @param hint how to send it instead */
+/** @param hint how to send it instead */
 export function wrongTypeFault(expected: Fault["expected"] & string, value: unknown, hint = ""): Fault {
   const sent = expected === "object" ? describeNonObject(value) : describeJsonType(value);
   return fault("wrong-type", `, not ${sent}${hint}`, { expected });
 }
 
-/** Returns the fault of a field that does not exist. @param names the names of those that do */
+/** @param names those of the fields that exist */
 export function unknownFieldFault(name: string, names: readonly string[]): Fault {
   return fault("unknown-field", `; ${formatHint(findNearest(name, names), `use ${alternatives(names)}`, name)}`);
 }

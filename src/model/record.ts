@@ -99,7 +99,7 @@ export const idOfNewRecord: FieldError = {
   ...fault("read-only", "; the server assigns the ID of a new record"),
 };
 
-/** Returns the JSON of a record, from its ID and the JSON of its values. */
+/** Adds the ID to the JSON of a record's values. */
 export function withId(id: number, text: string): string {
   return text === "{}" ? `{"ID":${id}}` : `{"ID":${id},${text.slice(1)}`;
 }
@@ -174,7 +174,6 @@ function parseId(id: unknown, fieldErrors: FieldError[]): number | undefined {
   return undefined;
 }
 
-/** Returns the fault of a value that is not an ID. */
 export function idFault(id: unknown): Fault {
   const isShort = typeof id === "number" || typeof id === "string";
   const shown = isShort ? JSON.stringify(id).slice(0, 100) : describeJsonType(id);
@@ -238,7 +237,7 @@ function parseText(
 ): string {
   const value = isPresent ? input[name] : "";
   const wrong = isPresent ? validateText(field, value) : field.required ? fault("required") : undefined;
-  // Report one error per field. An error from decoding is the cause of this one.
+  // Report one error per field. If decoding found one, this one only follows from it.
   if (wrong && !fieldErrors.some((known) => known.field === parentPath + name))
     fieldErrors.push({ field: parentPath + name, ...wrong });
   return value as string;
