@@ -17,7 +17,7 @@ export interface RecordedRestriction {
 
 export interface StoredSystemRecord {
   readonly resource: string;
-  /** JSON. */
+  /** The record as JSON. */
   readonly body: string;
 }
 

@@ -2,7 +2,7 @@ import type { Resource } from "./resource.ts";
 
 /** How records are encoded: all that a snapshot needs to know about a format. */
 export interface Encoding {
-  /** Such as `json`. */
+  /** A name such as `json`. */
   readonly name: string;
   /** What comes before the record in a document with a single one. */
   readonly documentStart: string;

@@ -22,7 +22,7 @@ export interface RecordRow {
   readonly resource: string;
   readonly id: number;
   readonly revision: number;
-  /** JSON; null if the record was deleted. */
+  /** The record as JSON; null if it was deleted. */
   readonly body: string | null;
 }
 
@@ -365,7 +365,7 @@ interface EngineMonitoring {
   /** Returns the moment captured by the last backup, in milliseconds since 1970; undefined if there's none. */
   readLastBackupTime(): Promise<number | undefined>;
 
-  /** Only engines that know have this method. */
+  /** Engines without this information don't have this method. */
   usage?(): EngineUsage;
 }
 

@@ -100,7 +100,7 @@ export interface FieldError extends Fault {
   readonly operation?: number;
   /** A dotted path such as `Address.Town`; empty for the whole record. */
   readonly field: string;
-  /** Where in a body that can't be parsed, from 1. */
+  /** Where the error is in a body that can't be parsed, from 1. */
   readonly line?: number;
   readonly column?: number;
 }

@@ -3,7 +3,7 @@
 /** Maximum records per list page, and changes per feed page. */
 export const maxPageSize = 1000;
 
-/** Per request. */
+/** Maximum filters per request. */
 export const maxFilters = 16;
 
 /** Maximum IDs in `filter[ID][in]`. */
@@ -14,7 +14,7 @@ export const maxSortFields = 8;
 /** Changes per feed page without a `limit`. */
 export const defaultFeedLimit = 100;
 
-/** Per webhook event (contract section 12). */
+/** Maximum changes per webhook event (contract section 12). */
 export const maxChangesPerEvent = 100;
 
 /** Maximum seconds of a long poll. Below 60, after which load balancers close idle connections. */
@@ -26,8 +26,8 @@ export const idempotencyLifetimeMs = 24 * 60 * 60 * 1000;
 /** The latest time that JavaScript can represent (ECMA-262 section 21.4.1.1), in milliseconds since 1970. */
 export const maxTimeMs = 8.64e15;
 
-/** Per batch request (contract section 14). */
+/** Maximum operations in a batch request (contract section 14). */
 export const maxBatchOperations = 10_000;
 
-/** Per batch request. */
+/** Maximum body size of a batch request. */
 export const maxBatchBytes = 8 << 20;

@@ -88,7 +88,7 @@ export interface KeptAttempt extends DeliveryAttempt {
 
 /** A request to a receiver, or its response, without secrets. */
 export interface ExchangedMessage {
-  /** In order, at most 8 KiB. */
+  /** The header fields in order, 8 KiB at most. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** The first 8 KiB of the body or, if it isn't text, the first 512 bytes in hexadecimal. */
   readonly body: string;
@@ -156,7 +156,7 @@ export interface WebhookStore {
   readWebhookExchange(key: WebhookRef, number: number): Promise<DeliveryExchange | undefined>;
 }
 
-/** As in Standard Webhooks 1.0. */
+/** The prefix from Standard Webhooks 1.0. */
 export const secretPrefix = "whsec_";
 const secretBytes = 32;
 

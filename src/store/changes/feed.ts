@@ -19,9 +19,9 @@ import {
 } from "../database/cursor.ts";
 import { requireHeadAtLeast } from "../database/required-head.ts";
 
-/** Per page. */
+/** Maximum entries scanned for one page. */
 const maxScannedEntries = 10_000;
-/** Per read, which takes 2 ms if they're all updates of the longest records. */
+/** One read takes 2 ms if all of its entries are updates of the longest records. */
 const maxEntriesPerFeedRead = 250;
 
 export interface FeedQuery {
@@ -188,7 +188,7 @@ function requestRunOf({ run }: JournalEntry): string | undefined {
   return run !== null && parseRun(run) ? run : undefined;
 }
 
-/** Ordered by those last changes. */
+/** Keeps only the last change to each record, in the order of those changes. */
 function latestPerRecord(changes: readonly FeedChange[]): FeedChange[] {
   const last = new Map<string, FeedChange>();
   for (const one of changes) {

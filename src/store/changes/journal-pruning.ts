@@ -7,7 +7,7 @@ import { siteResourceName, systemSite } from "../../model/system-site.ts";
 import { tryParseCursorRevision } from "../database/cursor.ts";
 import { readAllRows } from "../database/read-all-rows.ts";
 
-/** Which takes a few milliseconds. */
+/** A transaction of this size takes a few milliseconds. */
 const entriesPerTransaction = 500;
 export const minPauseMs = 10;
 /** Pause as a multiple of the transaction's duration. */
@@ -39,13 +39,13 @@ export async function findWebhooksWithPrunedCursor(engine: Engine, site: number,
     .map(({ webhook }) => webhook);
 }
 
-/** Without the system site and removed sites. */
+/** Leaves out the system site and removed sites. */
 export async function listSiteIds(engine: Pick<Engine, "readSite">): Promise<number[]> {
   const { rows } = await readAllRows(engine, systemSite);
   return rows.flatMap(({ resource, id, body }) => (resource === siteResourceName && body !== null ? [id] : []));
 }
 
-/** Per read. */
+/** Maximum heads per read. */
 const maxHeads = 1000;
 
 /** Returns the time of the newest entry in any journal, in milliseconds since 1970; undefined if there's none. */

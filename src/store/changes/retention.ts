@@ -50,7 +50,7 @@ interface ThrottledJournal {
   readonly since: number;
 }
 
-/** By site ID. */
+/** Throttled journals by site ID. */
 type ThrottledJournals = ReadonlyMap<number, ThrottledJournal>;
 
 /** Any number of processes can do this for the same database. */
@@ -87,7 +87,7 @@ class Rounds {
     this.#options = options;
   }
 
-  /** As of the last round. */
+  /** How many journals were throttled in the last round. */
   get throttledCount(): number {
     return this.#throttled.size;
   }

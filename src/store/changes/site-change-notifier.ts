@@ -21,7 +21,7 @@ const headsPerRead = 200;
 const checkIntervalMs = 250;
 /** Pause after a check, as a multiple of its duration. `here`: the engine reads on this thread. `elsewhere`: a database server does. */
 const pauseFactor = { here: 10, elsewhere: 1 };
-/** Of that pause. */
+/** Maximum pause after a check. */
 const maxPauseMs = 1000;
 /** How long to stay subscribed to the engine after the last subscriber leaves. Most clients poll again right away. */
 const lingerMs = 5000;

@@ -5,10 +5,10 @@ import { columnsOf } from "./tables.ts";
 
 export const recordChangeColumns = columnsOf("journal", ["site_id", "at", "actor", "run", "before"]).join(", ");
 
-/** For `Engine.readChangesSince`. */
+/** The columns that `Engine.readChangesSince` needs. */
 export const changeColumns = columnsOf("journal", ["site_id", "run", "before"]).join(", ");
 
-/** For `Engine.readJournalPage`. */
+/** The columns that `Engine.readJournalPage` needs. */
 export const entryColumns = columnsOf("journal", ["site_id"]).join(", ");
 
 /**

@@ -5,7 +5,7 @@ import type { DumpedRow } from "../../model/engine.ts";
 import { isUsableEpoch } from "./site-state.ts";
 import type { TableName } from "./tables.ts";
 
-/** Per transaction, the second being approximate. They limit how long other writers wait. */
+/** What one transaction may store, the second limit being approximate. This bounds how long other writers wait. */
 const maxRows = 1000;
 const maxTextLength = 1024 * 1024;
 

@@ -26,7 +26,7 @@ export function* pruneJournal(site: number, through: number, most: number): Tran
   return floor < end;
 }
 
-/** Per statement. */
+/** Maximum rows per statement. */
 const maxRows = 1000;
 
 export function* replaceEpochs(now = Date.now()): Transaction<number> {
@@ -67,7 +67,7 @@ export function* readSitesToDrop(): Transaction<readonly number[]> {
   return (yield query(selectSitesToDrop)).map(({ id }) => Number(id));
 }
 
-/** Per transaction of a long deletion. This takes SQLite 10 to 25 ms, during which other writers wait. */
+/** Maximum rows that one transaction of a long deletion deletes. That takes SQLite 10 to 25 ms, during which other writers wait. */
 export const maxDeletedRows = 2000;
 
 /** Finds a row only if the site's record is deleted. After a restore, it may be back, or may never have existed. */

@@ -26,7 +26,7 @@ export function newTableSetId(): string {
   return randomBytes(6).toString("hex");
 }
 
-/** The same in every engine. */
+/** Returns the table's name within a set, which is the same in every engine. */
 export function tableNameIn({ kind, id }: TableSet, table: TableName): string {
   return `storefront_${kind}_${id}_${table}`;
 }

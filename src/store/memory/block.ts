@@ -18,7 +18,7 @@ export interface TextSource {
   of(record: StorefrontRecord): string;
 }
 
-/** Per block. A column has each record's text for one `TextSource`. */
+/** Maximum columns cached per block. A column has each record's text for one `TextSource`. */
 const maxColumns = 4;
 
 type Column = readonly string[] | JoinedTexts;
@@ -179,7 +179,7 @@ function estimateColumnBytes(texts: Column): number {
   return texts.reduce((use, text) => use + 48 + text.length, 100);
 }
 
-// Shared, because each constructor takes its items out before it returns.
+// One builder is enough, because each constructor takes its items out before it returns.
 const builder = new ByteBuilder();
 
 /** The items of neighbouring records in one encoding, each after a separator. */

@@ -20,7 +20,7 @@ export interface DatabaseAddress {
   readonly tls: Tls;
   /** Maximum connections per host. */
   readonly poolSize: number;
-  /** Per call, in milliseconds. */
+  /** Time limit per call, in milliseconds. */
   readonly timeoutMs: number;
   /** Whether to prepare statements. A pooler that uses a different connection for each transaction doesn't support that. */
   readonly prepare: boolean;
@@ -112,7 +112,7 @@ export function parseAddress(url: string): DatabaseAddress {
   };
 }
 
-/** For messages. */
+/** Formats the host and port for messages. */
 export function nameOf({ host, port }: Host): string {
   if (isSocket(host)) return host;
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;

@@ -8,9 +8,9 @@ import { Pool } from "./pool.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
 
-/** After a lost connection. */
+/** How long to pause after a lost connection. */
 const pauseAfterLossMs = 500;
-/** If the database doesn't support LISTEN. */
+/** How long to pause if the database doesn't support LISTEN. */
 const pauseWithoutListenMs = 60_000;
 
 /** Implements `Engine.subscribeToCommits`. */

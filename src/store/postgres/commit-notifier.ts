@@ -13,9 +13,9 @@ import { commitWithoutWait } from "./transaction.ts";
 /** Minimum time between two notifications. */
 const intervalMs = 10;
 const pauseAfterFailureMs = 1000;
-/** If the database doesn't support notifications. */
+/** How long to pause if the database doesn't support notifications. */
 const pauseWithoutNotifyMs = 60_000;
-/** Per notification. PostgreSQL allows less than 8000 bytes. */
+/** Maximum sites in a notification, which PostgreSQL limits to less than 8000 bytes. */
 const maxSites = 400;
 /** How long `close` waits for the last notification. It takes subscribers about as long to find the change by checking. */
 const closeTimeoutMs = 250;

@@ -41,7 +41,7 @@ export async function connect(
  * session. With the pool of postgres.js, which reconnects automatically, that could happen.
  */
 export class PostgresConnection {
-  /** Name and port. */
+  /** The host's name and port. */
   readonly host: string;
   /** When we started connecting, by `performance.now()`. */
   readonly openedAt = performance.now();
@@ -258,7 +258,7 @@ interface TimeLimit {
   /** Never resolves. Rejects when the time is up, or with the error passed to `fail`. */
   readonly passed: Promise<never>;
   readonly fail: (error: Error) => void;
-  /** Starts over. */
+  /** Starts the time over. */
   readonly restart: () => void;
   readonly stop: () => void;
 }

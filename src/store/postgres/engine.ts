@@ -100,7 +100,7 @@ function sumOf(usages: readonly PoolUsage[]): PoolUsage {
   return { inUse: sum(({ inUse }) => inUse), waiting: sum(({ waiting }) => waiting) };
 }
 
-/** Commits, then notifies other processes. */
+/** Creates the methods that commit and then notify other processes. */
 function createCommits(
   pool: Pool,
   timeoutMs: number,

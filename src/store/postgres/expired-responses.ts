@@ -2,9 +2,9 @@ import type { Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
 import { commitWithoutWait } from "./transaction.ts";
 
-/** Per search. */
+/** Maximum sites per search. */
 const maxSitesPerSearch = 1000;
-/** Per transaction that deletes responses. */
+/** Maximum sites in a transaction that deletes responses. */
 const maxSitesPerRound = 50;
 
 /**

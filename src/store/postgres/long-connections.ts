@@ -5,7 +5,7 @@ import { fromPostgres, isDatabaseError, unknownOutcomeError } from "./errors.ts"
 import type { Primary } from "./primary.ts";
 import { commitTransaction } from "./transaction.ts";
 
-/** Per step. */
+/** Time limit per step. */
 const timeoutMs = 15 * 60_000;
 
 /** Opens a connection outside the pools. @throws ProblemError `unavailable` */

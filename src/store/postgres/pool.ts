@@ -35,12 +35,12 @@ interface Call {
   hasFailed: boolean;
 }
 
-/** Including the first. */
+/** Maximum attempts of a read, including the first. */
 const maxReads = 3;
 
 /** A pool of connections to the primary, opened on demand. */
 export class Pool {
-  /** Per call, in milliseconds. */
+  /** Time limit per call, in milliseconds. */
   readonly timeoutMs: number;
   readonly #primary: Primary;
   readonly #connections: ConnectionQueue;

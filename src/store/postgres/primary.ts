@@ -15,7 +15,7 @@ import { comparisonIntervalMs, TimelineMonitor, Timelines } from "./timelines.ts
 
 /** How long other hosts have to respond after the first primary was found. */
 const graceMs = 200;
-/** Before trying again a host that isn't the primary, while another has yet to respond. */
+/** How long to wait before retrying a host that isn't the primary, while another has yet to respond. */
 const pauseMs = 200;
 
 export interface Primary {

@@ -38,7 +38,7 @@ type Reads = Required<
 
 type RowKeys = Parameters<Engine["readRows"]>[1];
 
-/** Per chunk. Processing one blocks other requests for about a millisecond. */
+/** Processing a chunk of this size blocks other requests for about a millisecond. */
 const rowsPerChunk = 500;
 
 /**
@@ -210,11 +210,11 @@ async function readJournal(
 // Searches many small sites with a single query, so that their rows don't leave the database, and no site takes round trips of its own.
 
 interface SearchLimits {
-  /** Per query. */
+  /** Maximum sites per query. */
   readonly sites: number;
-  /** Read per query. PostgreSQL reads a thousand records in about a millisecond. */
+  /** Maximum records read per query. PostgreSQL reads a thousand in about a millisecond. */
   readonly records: number;
-  /** Returned per query. */
+  /** Maximum rows returned per query. */
   readonly rows: number;
 }
 

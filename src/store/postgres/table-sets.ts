@@ -24,10 +24,10 @@ import { awaitAll, commitWithoutWait, runStatements } from "./transaction.ts";
 
 /** How long one attempt to rename the tables may block other reads and writes. */
 const lockTimeoutMs = 500;
-/** After an attempt. */
+/** How long to pause after an attempt. */
 const pauseMs = 1500;
 
-/** These take about an hour, for a running backup to finish. */
+/** Gives a running backup about an hour to finish. */
 const maxAttempts = 1800;
 
 /** Implements `Engine.replaceAllData`. */

@@ -49,9 +49,9 @@ export class Timelines {
 // Notices that another host has replaced the primary in use. The old one may still be running without knowing: it returns old data, and its commits
 // wait for a standby that now follows the new primary. So for as long as a process uses the database, it compares the timelines of all hosts.
 
-/** Between two comparisons. Including the comparison itself, it's usually less than a second. */
+/** How often all hosts are compared. Including the comparison itself, it's usually less than a second. */
 export const comparisonIntervalMs = 750;
-/** Before asking a host again that returned an error, for example because it rejects this user. */
+/** How long to wait before asking a host again that returned an error, for example because it rejects this user. */
 const pauseAfterFailureMs = 10_000;
 
 export class TimelineMonitor {

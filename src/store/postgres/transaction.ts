@@ -58,7 +58,7 @@ export async function awaitAll<T extends readonly unknown[]>(all: readonly Promi
   return settled.map((result) => (result as PromiseFulfilledResult<unknown>).value) as unknown as T;
 }
 
-/** Including the first. */
+/** Maximum attempts of a transaction, including the first. */
 const maxAttempts = 5;
 
 /** Runs a transaction, and repeats it if it conflicts with others. */
@@ -98,7 +98,7 @@ function changeDurably<R>(
   );
 }
 
-/** For changes that a crash may lose. */
+/** Runs a transaction whose changes a crash may lose. */
 export function changeLoosely<R>(
   connection: PostgresConnection,
   timeoutMs: number,

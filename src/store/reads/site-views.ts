@@ -31,7 +31,7 @@ import { type CacheEvents, SnapshotCache, type SystemSiteSubscriber } from "./sn
 import type { SnapshotDifference } from "./snapshot-differences.ts";
 import { SiteLoadPolicy, type UncachedRead, UncachedSite, type UncachedSiteOptions } from "./uncached-site.ts";
 
-/** Per call. While a site is being restored, the epochs of its head and its rows can differ, and we read the heads again. */
+/** Maximum head queries per call. While a site is being restored, the epochs of its head and its rows can differ, and we read the heads again. */
 const maxHeadQueries = 3;
 
 const maxCheckedUncachedSites = 1000;
@@ -44,11 +44,11 @@ const noEvents: CacheEvents = { onLost: () => {}, onDifferences: () => {} };
 export class SiteViews {
   readonly #engine: Engine;
   readonly #snapshots: SnapshotCache;
-  /** Only for an engine without `checkUnchanged`. */
+  /** Only defined for an engine without `checkUnchanged`. */
   readonly #sharedHeads: HeadQueries | undefined;
   readonly #loadPolicy = new SiteLoadPolicy();
   readonly #uncachedSiteOptions: UncachedSiteOptions;
-  /** As of the last read of heads. */
+  /** The timeline of the heads last read. */
   #timeline: number | undefined;
   /** How many times a request found new commits. `Snapshot.checkedGeneration` is what it was when the snapshot was last found up to date. */
   #commitGeneration = 0;

@@ -291,7 +291,7 @@ export class SnapshotCache {
     return copy;
   }
 
-  /** The same for changes we already have. */
+  /** Applies changes that we already have to a copy. */
   async #copyAndApply(snapshot: Snapshot, head: Head, changes: readonly RecordChange[]): Promise<Snapshot> {
     const copy = await snapshot.copy();
     for await (const change of yieldBetween(changes))
@@ -334,7 +334,7 @@ function requireAtLeast(snapshot: Snapshot, head: Head): Snapshot {
   return snapshot;
 }
 
-/** Per step, which takes some milliseconds. */
+/** A step of this size takes some milliseconds. */
 const maxEntriesPerRead = 500;
 
 /** Whether `snapshot` lacks more entries than one step applies. Never true for the system site, which requests always wait for. */

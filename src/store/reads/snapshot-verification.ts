@@ -26,22 +26,22 @@ import {
 } from "./snapshot-differences.ts";
 
 export interface VerificationPauses {
-  /** Before the first step. */
+  /** The pause before the first step. */
   readonly firstMs: number;
-  /** Minimum after a step. */
+  /** The minimum pause after a step. */
   readonly minMs: number;
-  /** After a step, as a multiple of its duration. */
+  /** The pause after a step, as a multiple of its duration. */
   readonly perWork: number;
-  /** Between two passes. */
+  /** The pause between two passes. */
   readonly passMs: number;
 }
 
 const defaultPauses: VerificationPauses = { firstMs: 10_000, minMs: 100, perWork: 1500, passMs: 60_000 };
 
-/** In case a slow database makes a step take long. */
+/** Caps the pause if a slow database makes a step take long. */
 const maxPauseMs = 60_000;
 
-/** Records per step. */
+/** Minimum and maximum records per step. */
 const [minRecords, maxRecords] = [16, 128];
 
 /** How long reading the rows of a step should take, depending on whether it blocks this thread. */

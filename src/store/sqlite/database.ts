@@ -14,7 +14,7 @@ export const logLimit = 16 * 1024 * 1024;
 
 /** How long a server waits for another process's transaction. */
 const serverBusyTimeoutMs = 3000;
-/** Between two attempts to set WAL mode. */
+/** How long to wait between two attempts to set WAL mode. */
 const busyPauseMs = 10;
 
 // Bun only caches 20 statements by default. Any others would be prepared over and over, and keep the database open until collected.

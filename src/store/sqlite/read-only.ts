@@ -49,7 +49,7 @@ export function openReadOnly(path: string): Engine {
       deleteExpiredResponses: reject,
       replaceAllData: reject,
       subscribeToCommits: (onCommit) => subscriptions.start(onCommit),
-      // Empty, because this process can't drop any.
+      // This process couldn't drop any, so it lists none.
       readSitesToDrop: async () => [],
       close: async () => {
         subscriptions.close();

@@ -112,7 +112,7 @@ function headsIn(database: Database, set: TableSet): ReadonlyMap<number, Head> {
   return new Map((rows as [number, number, string][]).map(([id, revision, epoch]) => [id, { revision, epoch }]));
 }
 
-/** Between two transactions, for other processes to get the write lock. They retry about as often. */
+/** The pause between two transactions lets other processes get the write lock. They retry about as often. */
 const pauseForOthersMs = 10;
 
 /** Lets other processes write before the next chunk. */

@@ -19,7 +19,7 @@ interface PendingCall {
   readonly reject: (error: unknown) => void;
 }
 
-/** Started by the first call. */
+/** The thread is started by the first call. */
 export class WriterThread {
   readonly #start: WriterStart;
   #worker: Worker | undefined;
@@ -121,7 +121,7 @@ function first([result]: readonly unknown[]): unknown {
   return result;
 }
 
-/** Per transaction. It takes a few milliseconds, during which other writers wait. */
+/** A transaction of this size takes a few milliseconds, during which other writers wait. */
 const maxGroupOperations = 100;
 
 interface WaitingOperation {

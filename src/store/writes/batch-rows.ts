@@ -27,7 +27,7 @@ export interface BatchRow {
   readonly resource: string;
   readonly id: number;
   revision: number;
-  /** JSON; null if the record was deleted. */
+  /** The record as JSON; null if it was deleted. */
   body: string | null;
 }
 

@@ -24,7 +24,7 @@ import type { CurrentMatches } from "./current-matches.ts";
 
 const withScratchErrors = withTemporaryFileErrors("can't keep the dry run's records in a temporary file");
 
-/** Per read. */
+/** Maximum keys per read. */
 const maxKeys = 500;
 
 export type DryRunReads = Pick<Engine, "readRows" | "readJournalPage">;
@@ -38,7 +38,6 @@ export class DryRunEngine implements EngineCommits {
   readonly #yieldIfDue = createYielder();
   /** Shared by all single batches, so changes by others are as of the first of them. */
   readonly #single = new BatchTransaction({});
-  /** The number of changes so far. */
   #changes = 0;
   /** The last ID of each resource, after these changes. */
   #lastIds: Record<string, number> = {};
@@ -96,7 +95,7 @@ export class DryRunEngine implements EngineCommits {
       state.rows.add(added);
       revisions.set(added, row.revision);
     }
-    // The read may have been synchronous.
+    // The read may have been synchronous, without yielding.
     await this.#yieldIfDue();
     const site = this.#toState(read, intents);
     state.sites.set(this.#site, site);

@@ -7,7 +7,7 @@ import { errorMessage } from "../../lib/errors-for-log.ts";
 import type { Engine } from "../../model/engine.ts";
 import { idempotencyLifetimeMs } from "../../model/limits.ts";
 
-/** Per transaction, which takes a few milliseconds. */
+/** A transaction of this size takes a few milliseconds. */
 const maxDeletedResponses = 250;
 const minExpiryPauseMs = 50;
 /** Pause as a multiple of the transaction's duration, so that this takes at most a fifth of the time. */

@@ -14,7 +14,7 @@ import type { AtomicCommitOptions, AtomicCommitResult, Engine, OnOutcomes } from
 import { ProblemError, RetryableError } from "../../model/errors.ts";
 import type { SiteViews } from "../reads/site-views.ts";
 
-/** Per transaction. */
+/** Maximum writes in a transaction. */
 const maxBatchWrites = 512;
 /** Maximum writes waiting for a transaction. */
 const maxQueuedWrites = 10_000;
