@@ -311,7 +311,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     const folder = mkdtempSync(join(tmpdir(), "storefront-changes-"));
     await backUp(server.engine, join(folder, "a"), at);
     await restore(server.engine, join(folder, "a"), join(folder, "kept"), at);
-    expect((await get(`.json?since=${Next}`)).json.detail).toMatch("isn't at a change of this site");
+    expect((await get(`.json?since=${Next}`)).json.detail).toMatch("doesn't match a change of this site");
     expect((await get(".xml?since=now")).status).toBe(200);
     rmSync(folder, { recursive: true, force: true });
   });

@@ -95,7 +95,7 @@ export function requireCursorInJournal(
   const [entry] = entries;
   if (entry?.revision === revision && shown === toCursor(head.epoch, entry)) return;
   throw cursorGoneError(
-    `the cursor \`${shown}\` isn't at a change of this site: it belongs to another site or sandbox, or since it was issued, the site was restored, the sandbox renewed or the last changes lost`,
+    `the cursor \`${shown}\` doesn't match a change of this site: it's from another site or sandbox, or since then, the site was restored, its sandbox renewed or its last changes lost`,
   );
 }
 
