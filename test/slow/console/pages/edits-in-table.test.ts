@@ -118,7 +118,7 @@ test("a refused value is marked at its cell with the reason, by the page or by t
   await dialog().getByText("Fix the values marked in red").waitFor();
   await press("Escape");
   await cell(5, "AccountNumber")
-    .getByText(/XML cannot carry/)
+    .getByText(/XML can't carry/)
     .waitFor();
   expect((await brandOf(4)).Address.Country).toBe("");
   await edit(5, "AccountNumber", "A-5");
