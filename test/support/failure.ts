@@ -1,8 +1,8 @@
-// The error of work that must fail.
+// Gets the error from work that should fail.
 
 import { ProblemError } from "../../src/model/errors.ts";
 
-/** Returns the code and the message of the ProblemError of `work`; undefined if it does not fail, and any other error itself. */
+/** Returns the ProblemError's code and message, any other error as it is, or undefined if `work` doesn't fail. */
 export function problemOf(work: Promise<unknown>) {
   return work.then(
     () => undefined,
@@ -10,11 +10,11 @@ export function problemOf(work: Promise<unknown>) {
   );
 }
 
-/** The error of `work`. @throws Error if it does not fail */
+/** Returns the error. @throws Error if `work` doesn't fail */
 export async function failureOf(work: Promise<unknown>): Promise<ProblemError> {
   return work.then(
     () => {
-      throw new Error("it did not fail");
+      throw new Error("it didn't fail");
     },
     (error) => error,
   );

@@ -1,4 +1,4 @@
-// Reads the examples of a Markdown page: code that runs, and its expected output.
+// Reads a Markdown page's examples: code to run, and its expected output.
 
 export interface Example {
   readonly language: "sh" | "js" | "python";
@@ -11,13 +11,13 @@ const runnable = ["sh", "js", "python"];
 interface Block {
   readonly language: string;
   readonly text: string;
-  /** Whether only white space separates it from the previous block. */
+  /** Whether there's only white space between it and the previous block. */
   readonly isNeighbour: boolean;
 }
 
 /**
- * The examples in the order of the page. A block that runs is followed by its output. Of neighbouring blocks in several languages, which do the
- * same, those in `language`.
+ * Returns the examples in page order. A block to run is followed by its output. Where neighbouring blocks do the same in several languages, those in
+ * `language` are returned.
  */
 export function examplesIn(markdown: string, language: Example["language"] = "sh"): Example[] {
   return groupsIn(markdown).map(({ codes, expected }) => {
@@ -60,7 +60,7 @@ function blocksIn(markdown: string): Block[] {
   });
 }
 
-/** Returns the difference between `actual` and the page; undefined if they are equal. `…` on the page matches anything. */
+/** Returns how `actual` differs from the page; undefined if it doesn't. `…` on the page matches anything. */
 export function difference({ language, text }: { language: string; text: string }, actual: string): string | undefined {
   if (language === "json") {
     const expected = JSON.parse(text.replaceAll(/: …(?=\s*[,}\]])/g, ': "…"'));
@@ -71,7 +71,7 @@ export function difference({ language, text }: { language: string; text: string 
   return isLike(text.trim(), actual.trim()) ? undefined : actual;
 }
 
-/** `expected` with each `…` replaced by the value of `actual` at that place. */
+/** Replaces each `…` in `expected` with what `actual` has there. */
 function filled(expected: unknown, actual: unknown): unknown {
   if (expected === "…") return actual;
   if (typeof expected === "string") return isLike(expected, String(actual)) ? actual : expected;

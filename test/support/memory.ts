@@ -1,14 +1,14 @@
-// The memory that a test's process uses.
+// Measures the memory that a test's process uses.
 
 import { heapStats } from "bun:jsc";
 import { ticks } from "./time.ts";
 
-/** Maximum collections for one figure, and the bytes by which two collections in a row may differ. */
+/** How often to collect garbage for one figure, and how far two collections in a row may differ. */
 const [maxCollections, toleratedBytes] = [10, 10_000];
 
 /**
- * Collects garbage for as long as a collection frees more, and returns the bytes that are left. One collection is not enough: values that were used
- * last may still be on the stack, and a collection frees some buffers only after their owners are gone.
+ * Collects garbage until that frees nothing more, and returns the bytes that are left. Once isn't enough, because recently used values may still be on the
+ * stack, and some buffers are only freed after their owners.
  * @param read returns the bytes in use
  */
 async function collect(read: () => number): Promise<number> {
@@ -23,17 +23,17 @@ async function collect(read: () => number): Promise<number> {
   return bytes;
 }
 
-/** Returns the bytes of the heap: its cells, and all that the cells own. Garbage that is not collected counts too. */
+/** Returns the heap's bytes: its cells and all they own, including uncollected garbage. */
 export function heapBytes(): number {
   const { heapSize, extraMemorySize } = heapStats();
   return heapSize + extraMemorySize;
 }
 
-/** Returns the bytes of the heap that are not garbage. */
+/** The same without garbage. */
 export const retainedBytes = (): Promise<number> => collect(heapBytes);
 
-/** Returns the bytes outside the cells of the heap, such as texts, that are not garbage. */
+/** Returns the bytes outside the heap's cells, such as strings, without garbage. */
 export const retainedBytesOutsideCells = (): Promise<number> => collect(() => heapStats().extraMemorySize);
 
-/** Returns the bytes of all buffers that are not garbage. */
+/** Returns the bytes of all buffers, without garbage. */
 export const retainedBufferBytes = (): Promise<number> => collect(() => process.memoryUsage().arrayBuffers);

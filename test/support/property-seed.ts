@@ -1,4 +1,4 @@
-// Property tests (fast-check) try the same inputs in each run, so that a run can be repeated: `PROPERTY_SEED=2 npm test` tries others.
+// Makes property tests (fast-check) try the same inputs in every run, so that runs can be repeated. `PROPERTY_SEED=2 npm test` tries others.
 
 import fc from "fast-check";
 

@@ -1,20 +1,20 @@
-// How a test waits: for an event, and never for a time. A time is too short on a slow machine, and too long on any other machine. So `Bun.sleep` and
-// `setTimeout` are in `test/support` only.
+// How tests wait: for an event, never for a time, which would be too short on a slow machine and too long on any other. So only `test/support` may use
+// `Bun.sleep` and `setTimeout`.
 
-/** Minimum and maximum milliseconds between two tests of a condition. A test that takes long is repeated less often, so that the program has time too. */
+/** How long we wait before we check a condition again. A slow check is repeated less often, to leave time for the program. */
 const [minPollMs, maxPollMs] = [2, 20];
 
 interface WaitOptions {
-  /** Maximum milliseconds. By default 40 s: long, because a machine may be busy, but less than the time limit of a test, so that the error has a reason. */
+  /** Default: 40 s, long enough for a busy machine, but less than a test's time limit, so that the error says what was missing. */
   readonly withinMs?: number;
-  /** For the message of the error: the output so far of the process that the test waits for. */
+  /** For the error message: what the process that the test waits for has printed. */
   readonly output?: () => string;
 }
 
 /**
  * Waits until a condition holds, and returns its value.
- * @param condition returns false, null or undefined as long as it does not hold
- * @param what for the message of the error: the event that the test waits for
+ * @param condition returns false, null or undefined until it holds
+ * @param what for the error message: the event that the test waits for
  * @throws Error after `withinMs`
  */
 export async function waitUntil<Value>(
@@ -36,24 +36,24 @@ export async function waitUntil<Value>(
 }
 
 /**
- * Waits long enough to show that something does not happen. Without such a constant, a test waits for an event that comes later.
- * @param ms the time of the program after which the event would happen; half of it is added
+ * Waits long enough to show that something doesn't happen. If the program has no constant for that, wait for a later event instead.
+ * @param ms the program's constant after which it would happen; half of it is added
  */
 export function waitForNothing(ms: number): Promise<void> {
   return Bun.sleep(ms * 1.5);
 }
 
 /**
- * Lets a time pass that the result depends on: two moments must differ, or a limit must expire.
- * @param ms the constant of the program that has to pass; a little is added, because clocks are rounded
+ * Lets time pass that the result depends on, because two moments must differ or a limit must expire.
+ * @param ms the program's constant that has to pass; a little is added, because clocks are rounded
  */
 export function letPass(ms: number): Promise<void> {
   return Bun.sleep(ms + 5);
 }
 
 /**
- * Acts as a peer that is slow on purpose: sends one part after the other.
- * @param pauseMs milliseconds after each part
+ * Acts as a deliberately slow peer that sends one part after another.
+ * @param pauseMs pause after each part
  */
 export async function slowly<Part>(
   parts: Iterable<Part>,
@@ -66,18 +66,18 @@ export async function slowly<Part>(
   }
 }
 
-/** Waits for the next ticks, in which the event loop runs the callbacks that are ready. */
+/** Waits for ticks, in which the event loop runs all callbacks that are ready. */
 export async function ticks(count = 1): Promise<void> {
   for (let tick = 0; tick < count; tick++) await Bun.sleep(0);
 }
 
-/** Reads in a row that must return the same value. They take longer than the kernel delays the acknowledgement of a packet: 40 ms. */
+/** How many reads in a row must agree. They take longer than the 40 ms for which the kernel delays acknowledging a packet. */
 const sameReads = 25;
 
 /**
- * Waits until a number does not change any longer, and returns it. Only for a state without events, such as buffers that are full.
- * @param read returns undefined as long as the number has no meaning
- * @param what for the message of the error
+ * Waits until a number stops changing, and returns it. Only for states without events, such as full buffers.
+ * @param read returns undefined until the number means something
+ * @param what for the error message
  */
 export function waitUntilSettled(read: () => number | undefined, what: string): Promise<number> {
   let last: number | undefined;
@@ -92,7 +92,7 @@ export function waitUntilSettled(read: () => number | undefined, what: string): 
 
 /**
  * Blocks this thread, like a long step of work.
- * @param ms the constant of the program that the step exceeds; a little is added
+ * @param ms the program's constant that the step exceeds; a little is added
  */
 export function block(ms: number): void {
   Bun.sleepSync(ms + 5);

@@ -118,7 +118,7 @@ const faults: readonly (readonly [fault: string, title: string, alteration: () =
   ],
   [
     "another request ID in the problem",
-    "with the request ID as instance",
+    "with the request ID as its instance",
     () => onResponse(replaceBody(/"instance":"[^"]*"/, '"instance":"x"')),
   ],
   [

@@ -1,4 +1,4 @@
-// Faults for people who use a keyboard or a screen reader, as axe finds them.
+// Looks for accessibility problems with axe.
 
 import type { Page } from "playwright-core";
 import { drawn } from "./browser.ts";
@@ -10,12 +10,12 @@ interface Finding {
 
 const axe = await Bun.file(Bun.resolveSync("axe-core/axe.min.js", import.meta.dir)).text();
 
-/** Returns the findings of axe, as `<rule>: <element>`. */
+/** Returns axe's findings as `<rule>: <element>`. */
 export async function findings(page: Page): Promise<string[]> {
   return run(page, {});
 }
 
-/** The same in light and in dark colours. In the other scheme, only the rules that depend on colours are checked again. */
+/** The same in light and dark colours. For the second scheme, only the rules that depend on colours are checked. */
 export async function findingsInBothSchemes(page: Page): Promise<string[]> {
   const inOne = await findings(page);
   const isDark = await page.evaluate<boolean>("matchMedia('(prefers-color-scheme: dark)').matches");
@@ -25,7 +25,7 @@ export async function findingsInBothSchemes(page: Page): Promise<string[]> {
 }
 
 async function run(page: Page, options: object): Promise<string[]> {
-  // By the debugger: the pages' own policy forbids scripts from elsewhere. Once per document, since compiling axe takes longer than most runs of it.
+  // Inject it with the debugger, because the pages' policy forbids scripts from elsewhere, and only once per document, because compiling axe is slow.
   if (!(await page.evaluate("Boolean(window.axe?.run)"))) await page.evaluate(axe);
   const { violations } = (await page.evaluate(
     `axe.run(document, ${JSON.stringify({ resultTypes: ["violations"], ...options })})`,

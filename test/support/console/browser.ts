@@ -8,23 +8,22 @@ import { type Browser, type Page, chromium as playwright, type Request } from "p
 import project from "../../../package.json" with { type: "json" };
 import { newPart, putInPlace } from "../made-once.ts";
 
-/** A page and its errors. */
 export interface Watched {
   readonly page: Page;
-  /** Errors on the console and exceptions. */
+  /** Errors logged by the page, and exceptions. */
   readonly errors: string[];
-  /** Requests of the page to other hosts. */
+  /** The page's requests to other hosts. */
   readonly foreignRequests: string[];
-  /** Waits until no request is in flight, the page has rendered the last response, and no progress indicator is shown. */
+  /** Waits until there's no request in flight and no progress indicator, and the page has rendered the last response. */
   settled(): Promise<void>;
 }
 
-/** Starts the browser without its sandbox, so that it also runs as root. */
+/** Starts the browser without its sandbox, so that it runs as root too. */
 export async function openBrowser(): Promise<Browser> {
   return playwright.launch({ executablePath: await unpacked(), args: ["--no-sandbox", "--disable-gpu"] });
 }
 
-/** The path of the browser. It is unpacked into a temporary folder per user, since one user may not run the files of another. */
+/** Returns the browser's path. Each user has their own unpacked copy, because they may not run each other's files. */
 async function unpacked(): Promise<string> {
   const version = project.devDependencies["@sparticuz/chromium"];
   const whole = join(tmpdir(), `storefront-browser-${version}-${process.getuid?.() ?? ""}`);
@@ -36,7 +35,7 @@ async function unpacked(): Promise<string> {
   return program;
 }
 
-/** The package unpacks the browser and its fonts into the temporary folder of this process. */
+/** The package unpacks the browser and its fonts into this process's temporary folder. */
 async function unpackInto(folder: string): Promise<void> {
   const { TMPDIR } = process.env;
   process.env.TMPDIR = folder;
@@ -48,7 +47,7 @@ async function unpackInto(folder: string): Promise<void> {
   }
 }
 
-/** A new page of this size that records its errors. @param home the only host that it may send requests to */
+/** Opens a page of this size that records its errors. @param home the only host it may send requests to */
 export async function openPage(
   browser: Browser,
   home: string,
@@ -94,12 +93,12 @@ export async function openPage(
 }
 
 const nextFrame = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
-// The page has nothing more urgent to do than a task in the background. Then, the browser has drawn, if it says so soon: while nothing changes, it may
-// call no page idle for seconds.
+// Resolves once the page has nothing more urgent to do than a background task. We don't wait for the browser's idle callback for long, because it may not come
+// for seconds while nothing changes.
 const unoccupied = 'new Promise((done) => scheduler.postTask(done, { priority: "background" }))';
 const idle = "new Promise((done) => requestIdleCallback(done, { timeout: 100 }))";
 
-/** Waits until the page has drawn what it knows. A frame is not enough: React renders a change of the address in parts. */
+/** Waits until the page has drawn everything. One frame isn't enough, because React renders a change of address in parts. */
 export async function drawn(page: Page): Promise<void> {
   await page.evaluate(nextFrame);
   await page.evaluate(unoccupied);

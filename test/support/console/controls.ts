@@ -1,4 +1,4 @@
-// Helpers for the tests that use every button and every choice of the console (controls-of-*.test.ts).
+// Helpers for the tests that use every button and choice in the console (controls-of-*.test.ts).
 
 import { afterAll, beforeAll } from "bun:test";
 import type { Page } from "playwright-core";
@@ -58,20 +58,19 @@ export function useControls(set: (opened: ControlsPage) => void): void {
   afterAll(() => end());
 }
 
-/** Returns the controls of the settings pages, and of menus, that were shown and not used. */
+/** Returns the settings pages' and menus' controls that were shown but not used. */
 export async function listUnusedInSettings(pressed: Pressed): Promise<string[]> {
   return (await pressed.unused()).filter((name) => settingsPages.test(name) || menus.test(name));
 }
 
-/** Returns the controls that were shown and not used, except the controls of settings pages. */
+/** Returns all other controls that were shown but not used. */
 export async function listUnusedOutsideSettings(pressed: Pressed): Promise<string[]> {
   return (await pressed.unused()).filter((name) => !settingsPages.test(name));
 }
 
-/** Functions that use the controls of `view`. */
 export function controlsOf({ view, page }: Pick<ControlsPage, "view" | "page">) {
   const dialog = () => page.getByRole("dialog").last();
-  /** Chooses each option of a list once, the first option last. @returns their names */
+  /** Chooses each of a list's options once, the first one last. @returns their names */
   async function chooseEach(label: string): Promise<string[]> {
     const list = page.getByRole("combobox", { name: label, exact: true }).last();
     const open = () => list.click();

@@ -62,7 +62,7 @@ export async function startFilledSite(options: TestServerOptions = {}): Promise<
   const keys = (await anna.call("GET", "/sites/shop/keys")).json.keys as { id: number; label: string }[];
   const old = keys.find(({ label }) => label === "price comparison");
   const revoked = await anna.call("POST", `/sites/shop/keys/${old?.id}/revoke`, {});
-  if (revoked.status !== 200) throw new Error(`the key was not revoked: ${revoked.text}`);
+  if (revoked.status !== 200) throw new Error(`couldn't revoke the key: ${revoked.text}`);
   const pages = { ...otherPages, overview: "shop", location: `shop/locations/${location}` };
   return { ...server, pages };
 }

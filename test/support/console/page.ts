@@ -1,4 +1,4 @@
-// The console in a real browser, with a signed-in operator.
+// Opens the console in a real browser, with a signed-in operator.
 
 import { expect } from "bun:test";
 import type { Browser, Locator } from "playwright-core";
@@ -10,24 +10,24 @@ export interface View {
   readonly height?: number;
   readonly colorScheme?: "light" | "dark";
   readonly operator?: string;
-  /** Of the browser. */
+  /** The browser's locale. */
   readonly locale?: string;
-  /** The sites that the operator may manage; all by default. */
+  /** Sites the operator can manage. Default: all. */
   readonly sites?: readonly string[];
 }
 
 export interface ConsolePage extends Watched {
-  /** Shows another page of the console, such as `shop/keys`. */
+  /** Goes to another page, such as `shop/keys`. */
   show(path: string): Promise<void>;
-  /** Opens the menu, which is hidden on a phone, and follows this item. */
+  /** Opens the menu, which phones hide, and follows this item. */
   follow(item: string): Promise<void>;
-  /** Opens the menu of a row, and chooses an action. @param row its name, as in the name of the menu */
+  /** Opens a row's menu and chooses an action. @param row its name, as in the menu's name */
   act(row: string | RegExp, action: string): Promise<void>;
   button(name: string | RegExp): Locator;
   field(name: string | RegExp): Locator;
   /**
-   * Closes the page, and checks that it sent nothing to other hosts, reported no error, kept the content security policy, and is not wider than the
-   * window. @param expected errors that the test has provoked, such as responses with status 412
+   * Closes the page, and checks that it sent nothing to other hosts, reported no errors, kept to the content security policy, and isn't wider than the window.
+   * @param expected errors that the test provoked, such as 412 responses
    */
   finish(expected?: RegExp): Promise<void>;
 }
@@ -35,13 +35,13 @@ export interface ConsolePage extends Watched {
 export const desktop = { width: 1280, height: 800 };
 export const phone = { width: 375, height: 740 };
 
-/** Signs an operator in, and waits for the first page. Adds the operator if the name does not exist. */
+/** Signs an operator in, and waits for the first page. Adds them first if there's none with this name. */
 export async function openConsole(browser: Browser, server: TestConsole, view: View = {}): Promise<ConsolePage> {
   const { width = 1280, height = 800, locale, operator = "anna", sites = [] } = view;
   await server.addOperator(operator, sites).catch(() => {});
   const watched = await openPage(browser, server.adminUrl, width, height, locale);
   const { page, settled } = watched;
-  // Enough for a busy machine, and less than the time limit of a test, so that the error names the missing element.
+  // Enough for a busy machine, but less than a test's time limit, so that the error names the missing element.
   page.setDefaultTimeout(20_000);
   await page.emulateMedia({ colorScheme: view.colorScheme ?? "light", reducedMotion: "reduce" });
   await page.goto(await server.link(operator));

@@ -1,9 +1,9 @@
-// Which buttons and choices of the console a test has seen, and which of them it has used.
+// Records which of the console's buttons and choices a test has seen and used.
 
 import type { Page } from "playwright-core";
 
 export interface Pressed {
-  /** The controls that were shown and not used, sorted. */
+  /** Controls that were shown but not used, sorted. */
   unused(): Promise<string[]>;
 }
 
@@ -25,7 +25,7 @@ const recorder = `(names) => {
   const controls = "button, a[href], summary, input, textarea, option, [role=menuitem], [role=menuitemcheckbox], [role=option], [role=combobox], [role=tab]";
   const shown = (window.shownControls = new Set());
   const used = (window.usedControls = new Set());
-  // Sometimes innerText is empty although the text is shown.
+  // innerText is sometimes empty although there's text on the screen.
   const textIn = (node) => node.nodeType === Node.TEXT_NODE ? node.data : [...node.childNodes].map(textIn).join(" ").trim();
   const labelOf = (element) =>
     element.getAttribute("aria-label") ||
@@ -40,14 +40,14 @@ const recorder = `(names) => {
   const nameOf = (element, isUsed) => {
     const select = element.closest("select");
     const name = element.tagName === "OPTION" ? labelOf(select) + ": " + element.text : labelOf(element);
-    // Every column of a file can become every field: too many choices.
+    // Every column in a file can become every field, which is too many choices.
     if (select && [...select.options].some(({ text }) => text === "not imported")) return "";
     const menu = element.closest("[data-notices], .MuiPopover-root, .MuiPopper-root");
     const frame = element.closest("header, nav, [data-skip]");
-    // The tables of all resources are alike.
+    // All resources' tables work alike.
     const title = document.querySelector("#main-content h1")?.innerText.replace(/^(Brands|Order statuses|Locations)$/, "Records");
     if (title) lastTitle = title;
-    // Between two pages the title is missing, and a control that is used then belongs to the previous page.
+    // Between pages there's no title, and a control used then belongs to the previous page.
     return menu ? "Menu: " + plain(name) : frame ? plain(name) : title || isUsed ? lastTitle + ": " + plain(name) : "";
   };
   const isShown = (element) => (element.closest("select") ?? element).checkVisibility({ visibilityProperty: true }) && !element.closest("[aria-hidden=true]") && !element.disabled && !element.readOnly && element.getAttribute("aria-disabled") !== "true";
@@ -59,7 +59,7 @@ const recorder = `(names) => {
   const use = ({ target }) => {
     const element = target.closest?.(controls) ?? target.closest?.("label")?.control;
     if (element) used.add(nameOf(element, true));
-    // A test may close a dialog before the page is at rest.
+    // A test may close a dialog before the page has settled.
     const dialog = element?.closest("[role=dialog]");
     if (dialog) addShown(dialog);
     const chosen = target.tagName === "SELECT" && target.selectedOptions[0];

@@ -1,4 +1,4 @@
-// The form of a record in the console, as tests of edits use it.
+// A record's form in the console, for tests of edits.
 
 import type { Page } from "playwright-core";
 import type { ConsolePage } from "./page.ts";
@@ -6,13 +6,13 @@ import type { ConsoleClient } from "./server.ts";
 
 export const brandsPath = "/sites/shop/records/brands";
 
-/** @param view the console whose form is used @param ben a client that reads and changes the same records */
+/** @param view the console with the form @param ben a client that reads and changes the same records */
 export function recordFormOf({ view, page, ben }: { view: ConsolePage; page: Page; ben: ConsoleClient }) {
   const notice = (text: string) => page.getByRole("alert").getByText(text);
 
-  /** Waits until the form has closed, which happens after it was saved. The notice alone may belong to the previous change. */
+  /** Waits until the form has closed, which means it was saved. The notice alone may be about the previous change. */
   async function saved(text: "Saved" | "Created"): Promise<void> {
-    // By its class: behind a dialog, the form has no role.
+    // Find it by class, because behind a dialog, the form has no role.
     await page.locator(".MuiDrawer-root").waitFor({ state: "hidden" });
     await notice(text).waitFor();
   }

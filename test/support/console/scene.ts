@@ -27,7 +27,7 @@ const supplierFile = [
   "Umberline;SUP-110;FR",
 ].join("\r\n");
 
-/** A file with a new brand, changed brands, an unchanged brand, and two rows that are rejected. */
+/** Has a new brand, changed brands, an unchanged one, and two rows that get rejected. */
 export const fileWithFaults = [
   "Name;Account number;Country;Remarks",
   "Larkspur;SUP-101;GB;",
@@ -64,7 +64,7 @@ export async function startScene(): Promise<FilledSite> {
   return server;
 }
 
-/** Imports a CSV file as brands, found by their names. */
+/** Imports brands from CSV, matched by name. */
 async function importFile(client: ConsoleClient, text: string): Promise<void> {
   const { id } = (await client.call("POST", "/sites/shop/imports", { resource: "brands", name: "supplier.csv" })).json;
   const path = `/sites/shop/imports/${id}`;

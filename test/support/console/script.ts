@@ -1,4 +1,4 @@
-// The page of the console and its script, as a browser loads them.
+// Loads the console's page and script as a browser would.
 
 import { buildConsole } from "../../../src/admin/console-build.ts";
 
@@ -11,22 +11,22 @@ export interface LoadedScript {
 
 export async function documentOf(adminUrl: string): Promise<string> {
   const response = await fetch(adminUrl);
-  if (response.status !== 200) throw new Error(`the console has status ${response.status}`);
+  if (response.status !== 200) throw new Error(`the console responds with a ${response.status}`);
   return response.text();
 }
 
-/** The script that the page names, in this encoding. */
+/** Loads the script that the page refers to, in this encoding. */
 export async function scriptOf(adminUrl: string, encoding: string): Promise<LoadedScript> {
-  // Until it is made, the page names it without its digest.
+  // Until the script is built, the page refers to it without its digest.
   await fetch(new URL("/console.js", adminUrl)).then((made) => made.arrayBuffer());
   const [, path = ""] = /<script type="module" src="([^"]+)"/.exec(await documentOf(adminUrl)) ?? [];
   const url = new URL(path, adminUrl).href;
   const response = await fetch(url, { headers: { "Accept-Encoding": encoding }, decompress: false });
-  if (response.status !== 200) throw new Error(`the script of the console has status ${response.status}`);
+  if (response.status !== 200) throw new Error(`the console's script responds with a ${response.status}`);
   return { url, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
 }
 
-/** The licences of the packages in the script, at the path that its first line names. */
+/** Loads the licences of the script's packages, from the path in its first line. */
 export async function noticesOf(adminUrl: string): Promise<string> {
   const { bytes } = await scriptOf(adminUrl, "identity");
   const [, path = ""] = /^\/\*! For license information please see (\S+) \*\//.exec(bytes.toString()) ?? [];
@@ -36,7 +36,7 @@ export async function noticesOf(adminUrl: string): Promise<string> {
   return response.text();
 }
 
-/** Whether the server sends other scripts, or other licences, than this source makes. */
+/** Whether the server's scripts or licences differ from what this source builds. */
 export async function differsFromSource(adminUrl = ""): Promise<boolean> {
   const { script, workbookScript, notices } = await buildConsole();
   const { bytes } = await scriptOf(adminUrl, "identity");

@@ -1,4 +1,4 @@
-// A server with its admin listener, and operators who are signed in.
+// A server with its admin listener and signed-in operators.
 
 import { readConfig } from "../../../src/config.ts";
 import { createOperator } from "../../../src/operator/operators/operators.ts";
@@ -11,40 +11,40 @@ export interface ConsoleResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly bytes: Uint8Array;
-  /** The body as text, without a byte order mark. */
+  /** Without a byte order mark. */
   readonly text: string;
-  /** The body as JSON; undefined if the response has no body, or a file. */
+  /** Undefined if the response has no body, or is a file. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read any member
   readonly json: any;
 }
 
-/** A browser of an operator, without a page. */
+/** An operator's browser, but without a page. */
 export interface ConsoleClient {
   readonly cookie: string;
-  /** ID of the operator. */
+  /** The operator's ID. */
   readonly id: number;
-  /** Sends a request to the API under `/operator`, as a page of the console does. */
+  /** Sends a request to the API under `/operator`, as the console's pages do. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ConsoleResponse>;
-  /** Changes a record, as its form does. @param list the path of its list @param version the version that the operator has seen */
+  /** Changes a record, as its form does. @param list the list's path @param version the version the operator has seen */
   change(list: string, id: number, values: object, version?: string): Promise<ConsoleResponse>;
 }
 
 export interface TestConsole extends TestServer {
   readonly adminUrl: string;
-  /** Adds an operator. @param sites names of the sites that it may manage; none for all. @param role by default `all` */
+  /** @param sites the sites they can manage; none means all @param role default: `all` */
   addOperator(name: string, sites?: readonly string[], role?: GivenRole): Promise<void>;
-  /** Stops the admin listener alone. The function that is returned starts it again on the same address. */
+  /** Stops only the admin listener. Call the result to start it again on the same address. */
   stopAdmin(): Promise<() => Promise<void>>;
-  /** A link to sign in with. */
+  /** Returns a link to sign in with. */
   link(name: string): Promise<string>;
-  /** Signs an operator in. Adds the operator if the name does not exist. */
+  /** Signs an operator in, and adds them first if there's none with this name. */
   signIn(name?: string, sites?: readonly string[], role?: GivenRole): Promise<ConsoleClient>;
 }
 
 type GivenRole = Parameters<typeof createOperator>[4];
 
 interface TestConsoleOptions extends TestServerOptions {
-  /** Returns the script of the console, always the same one. By default, it is made once for all files of the run. */
+  /** Returns the console's script, always the same. By default, it's built once per run. */
   readonly loadScript?: typeof sharedScript;
 }
 

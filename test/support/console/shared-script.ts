@@ -1,4 +1,4 @@
-// The script of the console, made once for the whole run: each file would take a second to make it.
+// Builds the console's script once for the whole run, because it would take every file a second.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -6,10 +6,10 @@ import { fromBrotli, loadScript } from "../../../src/admin/console.ts";
 import { once } from "../../../src/lib/concurrency.ts";
 import { newPart, putInPlace } from "../made-once.ts";
 
-/** The variable with a folder that is there as long as the run (scripts/run-tests.ts). */
+/** Variable with a folder that exists for the whole run (scripts/run-tests.ts). */
 export const runFolder = "TEST_RUN_FOLDER";
 
-/** Returns the script of the console, for tests that are not about its build. The first test file of a run that needs the script builds it. */
+/** For tests that aren't about the build. The run's first test file that needs the script builds it. */
 export const sharedScript: typeof loadScript = once(async () => {
   const folder = process.env[runFolder];
   if (folder === undefined) return loadScript();

@@ -1,10 +1,10 @@
-// The console of a server that runs as a process, without a page.
+// Tries a server process's console, without a page.
 
 import { expect } from "bun:test";
 import type { RunOptions, Served, Workspace } from "../programs/command.ts";
 import { differsFromSource, scriptOf } from "./script.ts";
 
-/** Checks that the console of a server is the one of this source, and that an operator whom a command adds can sign in and sees `site`. */
+/** Checks that a server's console was built from this source, and that an operator added by command can sign in and see `site`. */
 export async function expectConsole(
   workspace: Workspace,
   server: Served,
@@ -20,7 +20,7 @@ export async function expectConsole(
   await workspace.mustRun(["operator", "add", "olga"], options);
   const [link = ""] = (await workspace.mustRun(["operator", "link", "olga", "--url", adminUrl], options)).split("\n");
   const body = JSON.stringify({ link: new URL(link).hash.replace("#sign-in=", "") });
-  // A connection that is kept would hold up a server that stops.
+  // Keeping the connection would delay a stopping server.
   const headers = { Origin: adminUrl, "Content-Type": "application/json", Connection: "close" };
   const signIn = await fetch(`${adminUrl}/operator/session`, { method: "POST", headers, body });
   const [cookie = ""] = (signIn.headers.get("Set-Cookie") ?? "").split(";");

@@ -10,7 +10,7 @@ interface ShownPoint {
   readonly p99: number;
 }
 
-/** The data of `/operator/traffic`: an hour with a busy time, the same each time. @param end milliseconds since 1970 */
+/** Data for `/operator/traffic`: always the same hour, part of it busy. @param end milliseconds since 1970 */
 export function madeUpTraffic(end: number): readonly ShownPoint[] {
   return Array.from({ length: 180 }, (_, index) => {
     const wave = 42 + 16 * Math.sin(index / 17) + 7 * Math.sin(index / 3.1) + (index % 7);
@@ -27,7 +27,7 @@ export function madeUpTraffic(end: number): readonly ShownPoint[] {
   });
 }
 
-/** The data of `/operator/sites/{site}/key-traffic`: a day of three keys, the same each time. @param end milliseconds since 1970 */
+/** Data for `/operator/sites/{site}/key-traffic`: always the same day of three keys. @param end milliseconds since 1970 */
 export function madeUpKeyTraffic(end: number) {
   const hourMs = 3_600_000;
   const last = Math.floor(end / hourMs) * hourMs;

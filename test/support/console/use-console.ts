@@ -1,4 +1,4 @@
-// The set-up that many files of test/console begin with.
+// Setup for many files in test/console.
 
 import { afterAll, beforeAll, beforeEach } from "bun:test";
 import type { Browser, Page } from "playwright-core";
@@ -8,7 +8,7 @@ import { startFilledSite } from "./filled-site.ts";
 import { type ConsolePage, openConsole } from "./page.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "./server.ts";
 
-/** Receives the server, and a signed-in operator of all sites. */
+/** Gets the server and a signed-in operator of all sites. */
 type SetConsole = (server: TestConsole, anna: ConsoleClient) => void;
 
 /** Starts a console for all tests of the file or `describe` block that calls this, and passes it to `set`. */
@@ -39,7 +39,7 @@ export function useConsoleOn(kind: EngineKind, set: SetConsole): void {
 export interface SitePage {
   readonly server: Awaited<ReturnType<typeof startFilledSite>>;
   readonly browser: Browser;
-  /** The console of anna, an operator of all sites. */
+  /** The console as anna, an operator of all sites, sees it. */
   readonly view: ConsolePage;
   readonly page: Page;
   /** Another operator of all sites, without a page. */

@@ -1,4 +1,4 @@
-// Excel workbooks for tests, made of their XML parts.
+// Makes Excel workbooks for tests from their XML parts.
 
 import { strToU8, type Zippable, zipSync } from "fflate";
 
@@ -6,17 +6,16 @@ const relationships = "http://schemas.openxmlformats.org/officeDocument/2006/rel
 const main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
 
 interface WorkbookParts {
-  /** The name and the rows of each sheet, as XML. */
+  /** Each sheet's rows as XML, by name. */
   readonly sheets: Readonly<Record<string, string>>;
   readonly sharedStrings?: string;
   readonly styles?: string;
-  /** Attributes of the workbook, such as `date1904="1"`. */
+  /** The workbook's attributes, such as `date1904="1"`. */
   readonly properties?: string;
-  /** The attributes of the sheets by their names, such as `state="hidden"`. */
+  /** Sheets' attributes by name, such as `state="hidden"`. */
   readonly attributes?: Readonly<Record<string, string>>;
 }
 
-/** Makes a workbook of XML. */
 export function toWorkbookOfXml({ sheets, sharedStrings, styles, properties = "", attributes = {} }: WorkbookParts) {
   const names = Object.keys(sheets);
   const parts: Record<string, string> = {
@@ -44,7 +43,7 @@ function relations(all: readonly (readonly [id: string, type: string, target: st
   return `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">${each.join("")}</Relationships>`;
 }
 
-/** Makes a workbook of the texts and numbers of each sheet. */
+/** Makes a workbook from each sheet's texts and numbers. */
 export function toWorkbook(sheets: Readonly<Record<string, readonly (readonly (string | number)[])[]>>): Uint8Array {
   const toCell = (value: string | number) =>
     typeof value === "number"

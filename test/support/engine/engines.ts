@@ -1,4 +1,4 @@
-// The databases that the tests of engines run on.
+// The databases that engine tests run on.
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, test } from "bun:test";
@@ -11,41 +11,41 @@ import { openEngine } from "../../../src/store/open.ts";
 import { type OpenedDatabases, openDatabases } from "../postgres/databases.ts";
 
 /**
- * The maximum ID of a site that a test creates. To get a site without changes, a test counts up from here: an engine stores the records of any site,
- * also of a site that nobody created.
+ * The highest ID of a site that tests create. Tests that need a site without changes count up from here, because an engine stores records for any site, even
+ * one that nobody created.
  */
 export const maxCreatedSite = 100;
 
 export interface EngineKind {
   readonly name: string;
-  /** Whether the engine connects as through a pooler: without prepared statements, and without notifications of the commits of other processes. */
+  /** Whether the engine connects as if through a pooler: without prepared statements, and without being notified of other processes' commits. */
   readonly isForPooler: boolean;
   open(): Promise<void>;
-  /** The address of a new database, which may have the tables of this program. */
+  /** Creates a database, which may already have our tables. Returns its address. */
   newDatabase(): Promise<string>;
-  /** The address of a new database without tables. */
+  /** Creates a database without tables. Returns its address. */
   newEmptyDatabase(): Promise<string>;
   /** Queries the database at `url` with SQL. */
   select(url: string, text: string): Promise<unknown[]>;
   /** Runs several statements on the database at `url`. */
   run(url: string, text: string): Promise<void>;
-  /** Returns the tables that are not in use: a restore fills such tables, and an interrupted restore leaves them. */
+  /** Returns tables that aren't in use. A restore fills such tables, and leaves them behind if it's interrupted. */
   extraTables(url: string): Promise<unknown[]>;
-  /** On SQLite, locks the database against writes, and returns a function that releases the lock. On PostgreSQL, ends all connections once. */
+  /** On SQLite, locks the database against writes until the returned function is called. On PostgreSQL, ends all connections once. */
   obstruct(url: string): Promise<() => void>;
-  /** Whether a session waits for a lock of another session. Always false on SQLite, where a writer tries again until it gets the lock. */
+  /** Whether a session is waiting for another one's lock. Always false on SQLite, where writers keep trying. */
   isWaitingForLock(url: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** Every way of opening an engine: both engines, and PostgreSQL also as through a pooler. For tests of queries, and of what other processes see. */
+/** Both engines, and PostgreSQL as if through a pooler. For tests of queries, and of what other processes see. */
 export const engineKinds: readonly EngineKind[] = [
   sqlite(),
   postgres("PostgreSQL"),
   postgres("PostgreSQL without prepared statements", "&prepare=no"),
 ];
 
-/** The two engines, without the kind for a pooler. For all other tests. */
+/** Both engines, for all other tests. */
 export const engines: readonly EngineKind[] = engineKinds.filter(({ isForPooler }) => !isForPooler);
 
 /** Opens an engine on an empty database for the tests of the `describe` block that calls this, and passes it to `set`. */
@@ -53,7 +53,7 @@ export function useEngine(kind: EngineKind, set: (engine: Engine) => void): void
   useTwoEngines(kind, set, 1);
 }
 
-/** The same for a second engine on the same database, as another process has it. */
+/** The same, with a second engine on the same database, as another process would have it. */
 export function useTwoEngines(
   kind: EngineKind,
   set: (first: Engine, second: Engine, url: string) => void,
@@ -73,8 +73,8 @@ export function useTwoEngines(
 }
 
 /**
- * Opens an engine on an empty database for the tests of the `describe` block that calls this, and passes it to `set` with the address of the
- * database. Closes it after the tests, with the engines that `open` of the result opened.
+ * Opens an engine on an empty database for the tests of the `describe` block that calls this, and passes it to `set` with the database's address. Closes it
+ * after the tests, along with any engines opened with the result's `open`.
  */
 export function useEngineAndOpener(
   kind: EngineKind,
@@ -136,10 +136,10 @@ function postgres(name: string, parameters = ""): EngineKind {
   let server: OpenedDatabases;
   const select = async (url: string, text: string) => {
     const rows = await server.run(text, nameIn(url));
-    // A bigint is returned as text.
+    // A bigint comes back as text.
     return rows.map((row) => ("id" in row ? { ...row, id: Number(row.id) } : row));
   };
-  // The default would be two seconds, for which a busy machine may stop.
+  // The default is two seconds, and a busy machine may stall for that long.
   const withTimeout = (url: string) => `${url}?statement_timeout=20000${parameters}`;
   return {
     name,
@@ -168,7 +168,7 @@ function postgres(name: string, parameters = ""): EngineKind {
   };
 }
 
-/** Returns `test`, or a function that registers nothing, for tests that one engine is enough for. A skipped test would fail the run. */
+/** For tests that only need one engine: returns `test`, or a function that registers nothing, because skipped tests fail the run. */
 export function testIf(isWanted: boolean): typeof test {
   return isWanted ? test : ((() => {}) as unknown as typeof test);
 }

@@ -1,10 +1,10 @@
-// The cursor of the feed after the last change of a site.
+// Reads the feed's cursor after a site's last change.
 
 import type { Engine } from "../../../src/model/engine.ts";
 import type { Head } from "../../../src/model/head.ts";
 import { readCursorAt } from "../../../src/store/changes/feed.ts";
 
-/** @throws ProblemError as `readCursorAt` does */
+/** @throws ProblemError like `readCursorAt` */
 export async function readHeadCursor(
   engine: Pick<Engine, "readHeads" | "readJournalPage">,
   site: number,

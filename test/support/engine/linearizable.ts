@@ -1,16 +1,16 @@
-// Checks whether a recorded history of operations on one register is linearizable: each could have happened at one moment
-// between its call and its return (Wing & Gong 1993, with Lowe's cache of visited states).
+// Checks whether a recorded history of operations on a register is linearizable, which means that each could have happened at a single moment between its call
+// and its return (Wing & Gong 1993, with Lowe's cache of visited states).
 
 /** An operation on a register. No value is written twice. */
 export interface Operation {
-  /** Any monotonic clock, the same for all. */
+  /** From any monotonic clock, as long as it's the same for all. */
   readonly called: number;
   readonly returned: number;
-  /** The state after the operation; undefined if it cannot happen in `state`. */
+  /** Returns the state after the operation; undefined if it can't happen in `state`. */
   apply(state: string): string | undefined;
 }
 
-/** Whether `history` is linearizable, from the state `initial`. */
+/** Whether `history` is linearizable, starting from `initial`. */
 export function isLinearizable(history: readonly Operation[], initial: string): boolean {
   const operations = [...history].sort((a, b) => a.called - b.called);
   const seen = new Set<string>();
@@ -35,7 +35,7 @@ function firstOpen(operations: readonly Operation[], done: bigint, from: number)
   return first;
 }
 
-/** The operations that may be next: pending ones that were called before any other pending one returned. */
+/** Returns which operations may be next: pending ones called before any other pending one returned. */
 function candidates(operations: readonly Operation[], done: bigint, first: number): number[] {
   const found: number[] = [];
   let earliestReturn = Number.POSITIVE_INFINITY;

@@ -1,11 +1,11 @@
-// An engine whose calls return when the test decides, to test races.
+// An engine whose calls return when the test says so, to test races.
 
 import type { MaybePromise } from "../../../src/lib/maybe-promise.ts";
 import type { Engine } from "../../../src/model/engine.ts";
 import type { Head } from "../../../src/model/head.ts";
 import type { WholeSite } from "../../../src/store/database/read-all-rows.ts";
 
-/** The calls of the engine, in which reading a whole site is `load`. */
+/** The engine's calls; `load` reads a whole site. */
 interface Calls
   extends Pick<
     Engine,
@@ -16,7 +16,7 @@ interface Calls
 
 type Name = keyof Calls;
 
-/** A call of the engine that has not returned. */
+/** A call that hasn't returned yet. */
 export interface PendingCall<N extends Name> {
   readonly args: Parameters<NonNullable<Calls[N]>>;
   resolve(value: Awaited<ReturnType<NonNullable<Calls[N]>>>): void;
@@ -25,13 +25,13 @@ export interface PendingCall<N extends Name> {
 
 export interface ManualEngine {
   readonly engine: Engine;
-  /** Waits for the next call, which must be of `name`. */
+  /** Waits for the next call, which must be `name`. */
   next<N extends Name>(name: N): Promise<PendingCall<N>>;
-  /** The names of the calls that have not returned, after all other work has been done. */
+  /** Returns the names of calls that haven't returned, once all other work is done. */
   waiting(): Promise<readonly Name[]>;
 }
 
-/** @param checkUnchanged the method of an engine that detects commits by itself */
+/** @param checkUnchanged for an engine that detects commits itself */
 export function createManualEngine(checkUnchanged?: () => boolean): ManualEngine {
   const pending: { name: Name; args: unknown; response: PromiseWithResolvers<unknown> }[] = [];
   const method =
@@ -71,7 +71,7 @@ export function createManualEngine(checkUnchanged?: () => boolean): ManualEngine
   };
 }
 
-/** Waits for 20 ticks: more than any code under test needs to go on to its next call of the engine. So only calls of the engine are in flight after that. */
+/** Waits 20 ticks, more than any code under test needs to reach its next engine call. After that, only engine calls are in flight. */
 export async function waitForOtherWork(): Promise<void> {
   for (let tick = 0; tick < 20; tick++) await new Promise((resolve) => setImmediate(resolve));
 }

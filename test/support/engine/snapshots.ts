@@ -1,10 +1,8 @@
-// Up-to-date snapshots for tests.
-
 import { OutdatedError } from "../../../src/model/errors.ts";
 import { Snapshot } from "../../../src/store/memory/snapshot.ts";
 import type { SiteViews } from "../../../src/store/reads/site-views.ts";
 
-/** Returns the up-to-date snapshot of `site`. Loads the site if it is not in memory, and retries if the database is outdated, like a request for a whole list. */
+/** Returns an up-to-date snapshot of `site`, as a request for a whole list would: loads it if it isn't in memory, and retries if the database is behind. */
 export async function loadUpToDate(siteViews: SiteViews, site: number, attempts = 3): Promise<Snapshot> {
   try {
     const loaded = await siteViews.getUpToDate(site);

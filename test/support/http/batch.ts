@@ -1,4 +1,4 @@
-// Batch requests in tests.
+// Sends batch requests in tests.
 
 import { json } from "../../../src/formats/json.ts";
 import { type BatchRequest, type BatchResults, storeBatch } from "../../../src/http/batch/batch.ts";
@@ -12,7 +12,6 @@ import { waitUntil } from "../time.ts";
 import { openClient, toRequest } from "../wire/client.ts";
 import type { CallOptions, TestResponse, TestServer } from "./server.ts";
 
-/** An operation of a batch request in JSON. */
 export interface BatchOperation {
   readonly Method: string;
   readonly Resource: string;
@@ -31,7 +30,7 @@ export const toUpdate = (ID: number, Record: object, IfMatch?: string): BatchOpe
   Record,
 });
 
-/** An update of the record that has to be found by `match`. */
+/** An update whose record is found by `match`. */
 export const toUpsert = (Record: object, IfMatch?: string): BatchOperation => ({
   Method: "PUT",
   Resource: "brands",
@@ -46,7 +45,7 @@ export const toDelete = (ID: number, IfMatch?: string): BatchOperation => ({
   ...(IfMatch === undefined ? {} : { IfMatch }),
 });
 
-/** Sends a batch request in JSON. @param query without the question mark */
+/** @param query without the question mark */
 export function sendBatch(
   server: Pick<TestServer, "call">,
   operations: readonly BatchOperation[],
@@ -56,7 +55,7 @@ export function sendBatch(
   return server.call("POST", path, { ...options, body: { Operations: operations } });
 }
 
-/** Waits until both places of the key are free: until two batch requests at once may send their bodies. */
+/** Waits until both of the key's places are free, so that two batches at once may send their bodies. */
 export async function waitForPlaces({ port, key }: Pick<TestServer, "port" | "key">): Promise<void> {
   const body = '{"Operations":[]}';
   const lines = ["Host: x", `X-API-AUTH: ${key}`, `Content-Length: ${body.length}`, "Expect: 100-continue"];
@@ -71,17 +70,16 @@ export async function waitForPlaces({ port, key }: Pick<TestServer, "port" | "ke
   }, "the places");
 }
 
-/** Returns the number of each faulty operation with the field and the detail of its error. */
+/** Returns each failed operation's number with the field and detail of its error. */
 export function faultsIn({ json }: TestResponse): [operation: number, field: string, detail: string][] {
   return (json.errors ?? []).map(({ operation, field, detail }: Record<string, never>) => [operation, field, detail]);
 }
 
-/** Returns the status of each result. */
 export function statusesIn({ json }: TestResponse): number[] {
   return json.Results.map(({ Status }: { Status: number }) => Status);
 }
 
-/** Returns a function that runs a batch request on `engine`, in the process of `server` and with a new key. */
+/** Returns a function that runs a batch on `engine`, in the process of `server` and with a new key. */
 export async function createBatchRunner(server: TestServer, engine: Engine) {
   const { siteViews, site } = server;
   const key = toApiKey((await createKey(server.engine, site, {}, Date.now())).record);

@@ -1,15 +1,15 @@
-// Brands whose XML fails on demand, like a fault of the program. Nothing of the program is replaced.
+// Brands whose XML fails on demand, like a bug would, without replacing any of the program.
 
 import type { Resource } from "../../../src/model/resource.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { brand } from "../../../src/resources/brand.ts";
 
-/** The message of the fault, which no client may see. */
+/** The bug's message, which no client may see. */
 export const secret = "the secret of /srv/private";
 
 export interface BrokenResource {
   readonly resources: readonly Resource[];
-  /** Called when a brand is written or read as XML; may throw. */
+  /** Called when a brand is written or read as XML. May throw. */
   whenUsed: () => void;
 }
 

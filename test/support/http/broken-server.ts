@@ -1,4 +1,4 @@
-// A program that starts a server whose brands fail in XML. Its argument is the address of a database with a site and a key.
+// Starts a server whose brands fail in XML. The argument is the address of a database with a site and a key.
 
 import { readConfig } from "../../../src/config.ts";
 import { start } from "../../../src/start.ts";

@@ -1,4 +1,4 @@
-// Certificates (RFC 5280), made during the test, so that the repository contains none.
+// Makes certificates (RFC 5280) during the test, so that the repository has none.
 
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 
@@ -9,17 +9,17 @@ export interface Certificate {
 
 interface Authority {
   readonly cert: string;
-  /** A certificate of this authority for these names. */
+  /** Issues a certificate for these names. */
   issue(names: readonly string[], addresses?: readonly number[][], now?: number): Certificate;
 }
 
-/** @param addresses the IPv4 addresses that it is valid for, besides the name `localhost` */
+/** @param addresses IPv4 addresses it's valid for, besides the name `localhost` */
 export function makeCertificate(now = Date.now(), addresses: readonly number[][] = [[127, 0, 0, 1]]): Certificate {
   const keys = generateKeys();
   return certificate("localhost", keys, { name: "localhost", keys }, alternatives(["localhost"], addresses), now);
 }
 
-/** A certificate authority that no system trusts. */
+/** An authority that no system trusts. */
 export function makeAuthority(): Authority {
   const keys = generateKeys();
   const issuer = { name: "Authority of a test", keys };
@@ -40,7 +40,7 @@ function generateKeys(): Keys {
   return generateKeyPairSync("ec", { namedCurve: "P-256" });
 }
 
-/** The extension that has the names and addresses of a server. */
+/** The extension with a server's names and addresses. */
 function alternatives(names: readonly string[], addresses: readonly number[][]): Buffer {
   const values = [
     ...names.map((name) => der(0x82, Buffer.from(name))),
@@ -49,7 +49,7 @@ function alternatives(names: readonly string[], addresses: readonly number[][]):
   return sequence(oid(0x55, 0x1d, 0x11), der(0x04, sequence(...values)));
 }
 
-/** A certificate that is valid for a day before and after `now`. */
+/** Valid for a day before and after `now`. */
 function certificate(
   subject: string,
   { publicKey, privateKey }: Keys,

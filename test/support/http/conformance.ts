@@ -1,5 +1,5 @@
-// Holds every response in the tests against the OpenAPI document and the XSD, and events of webhooks against the document, so that neither can drift
-// from the server.
+// Checks every response in the tests against the OpenAPI document and the XSD, and webhook events against the document, so that neither can drift from the
+// server.
 
 import Ajv2020, { type ValidateFunction } from "ajv/dist/2020.js";
 import { once } from "../../../src/lib/concurrency.ts";
@@ -19,17 +19,17 @@ export interface ReceivedResponse {
   readonly text: string;
 }
 
-/** An event of a webhook, as its receiver got it. */
+/** A webhook's event, as the receiver got it. */
 export interface DeliveredEvent {
-  /** By names in lower case. */
+  /** Keyed by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
 export interface Conformance {
-  /** Rejects when the document does not allow this response to that request. */
+  /** Rejects if the document doesn't allow this response to that request. */
   check(sent: SentRequest, received: ReceivedResponse): Promise<void>;
-  /** Throws when the document does not allow this event. */
+  /** Throws if the document doesn't allow this event. */
   checkEvent(event: DeliveredEvent): void;
 }
 
@@ -39,26 +39,26 @@ type Operation = { readonly responses: Record<string, Response> };
 type Parameter = { readonly name: string; readonly schema: Schema };
 type Webhook = { readonly post: { readonly parameters: Parameter[]; readonly requestBody: Response } };
 
-/** Statuses of responses that no operation needs to have. */
+/** Statuses that no operation has to list. */
 const withoutOperation = [400, 404, 405, 421, 500, 501, 503];
 
-/** Of the connection, and none of the response's own. */
+/** Headers that belong to the connection, not to the response. */
 const ofTheConnection = ["connection", "keep-alive", "transfer-encoding"];
 
-/** The promises that the document of `resources` makes. */
+/** Checks what the document for `resources` promises. */
 export function createConformance(resources: readonly Resource[]): Conformance {
   const document = withoutOtherMembers(toOpenapi(publicResources(resources))) as Schema;
   const ajv = new Ajv2020({
     strict: false,
     allErrors: true,
-    // Spectral and Redocly validate the schemas, in packaging/openapi-linters.test.ts. Here it would take as long as all else.
+    // Spectral and Redocly validate the schemas in packaging/openapi-linters.test.ts. Here, that would double the time.
     meta: false,
     validateSchema: false,
     formats: { "uri-reference": isReference, "date-time": isTime },
   });
   ajv.addSchema(document, "openapi");
   const validators = new Map<string, ValidateFunction>();
-  // libxml2 takes a tenth of a second to load, and most test files see no XML.
+  // libxml2 takes a tenth of a second to load, and most test files don't use XML.
   const xmlReader = once(async () => (await import("./xml-reader.ts")).createXmlReader(resources));
   const paths = Object.entries(document.paths as Record<string, Record<string, Operation>>).map(
     ([path, operations]) => ({
@@ -84,7 +84,7 @@ export function createConformance(resources: readonly Resource[]): Conformance {
     if (sent.method !== "HEAD") await checkBody(pointer, resolve(response), received, fieldsOf(sent));
   }
 
-  /** Checks the response to a path or method that is not in the document: it must be a problem. */
+  /** The response to a path or method that isn't in the document must be a problem. */
   async function checkProblem(method: string, path: string, received: ReceivedResponse): Promise<void> {
     const { status } = received;
     const isSuspended = status === 403 && received.text.includes("/docs/problems/site-suspended");
@@ -94,7 +94,7 @@ export function createConformance(resources: readonly Resource[]): Conformance {
     const notFound = (document.components as { responses: Record<string, Response> }).responses[name] as Response;
     if (status === 405 && !received.headers.has("Allow")) throw new Error("405 without Allow");
     checkHeaders(notFound, received, ["Allow", "Retry-After"]);
-    // A response to HEAD has no body, and Bun's fetch gives no body of a response to TRACE.
+    // A response to HEAD has no body, and Bun's fetch doesn't return one for TRACE.
     if (method !== "HEAD" && method !== "TRACE") await checkBody(`/components/responses/${name}`, notFound, received);
   }
 
@@ -118,7 +118,7 @@ export function createConformance(resources: readonly Resource[]): Conformance {
     }
   }
 
-  /** @param fields the value of `fields` in the request for a list */
+  /** @param fields the request's `fields`, for a list */
   async function checkBody(
     pointer: string,
     { content }: Response,
@@ -161,7 +161,7 @@ export function createConformance(resources: readonly Resource[]): Conformance {
     if (!validate(event)) throw new Error(`the body: ${ajv.errorsText(validate.errors)}`);
   }
 
-  /** The schema of a record that has the members at `paths` and no others. */
+  /** Returns the schema of a record that only has the members at `paths`. */
   function pick(reference: Schema, paths: readonly string[]): Schema {
     const schema = resolve(reference);
     const members = Object.entries(schema.properties as Record<string, Schema>).flatMap(([name, member]) => {
@@ -210,13 +210,13 @@ export function createConformance(resources: readonly Resource[]): Conformance {
   };
 }
 
-/** The names that the query asks for by `fields`, by comma or by repetition; undefined without it. */
+/** Returns the names in the query's `fields`, separated by commas or repeated; undefined without `fields`. */
 function fieldsOf({ path }: SentRequest): string[] | undefined {
   const all = new URLSearchParams(path.split("?")[1]).getAll("fields");
   return all.length > 0 ? all.flatMap((fields) => fields.split(",")) : undefined;
 }
 
-/** Returns the schema without permission for members that it lacks. Clients must ignore such a member; here it is an error. */
+/** Returns the schema without permission for unknown members. Clients must ignore those, but here they're errors. */
 function withoutOtherMembers(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutOtherMembers);
   if (typeof value !== "object" || value === null) return value;

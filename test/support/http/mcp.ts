@@ -1,4 +1,4 @@
-// Messages to `POST /mcp`, as programs of agents send them.
+// Sends messages to `POST /mcp`, as agents' clients do.
 
 import type { TestServer } from "./server.ts";
 
@@ -6,20 +6,20 @@ export interface McpResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The body as JSON. Throws if it is not JSON. */
+  /** @throws if the body isn't JSON */
   // biome-ignore lint/suspicious/noExplicitAny: tests read any member
   readonly json: any;
 }
 
 interface SendOptions {
   readonly headers?: Record<string, string>;
-  /** The key to send instead of that of the site; null for none. */
+  /** Replaces the site's key; null sends none. */
   readonly key?: string | null;
 }
 
 type McpServer = Pick<TestServer, "url" | "key">;
 
-/** Sends a body with the headers of a client of an earlier revision. A body other than text or bytes is sent as JSON. */
+/** Sends a body with an older client's headers. Anything but text or bytes is sent as JSON. */
 export async function sendMessage(
   server: McpServer,
   body: unknown,
@@ -47,7 +47,7 @@ export async function sendMessage(
   };
 }
 
-/** A request of revision 2026-07-28: its body, and the header fields that repeat a part of it. */
+/** A request of revision 2026-07-28: its body, and the headers that repeat parts of it. */
 export function modernRequest(method: string, params: Record<string, unknown> = {}) {
   const _meta = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -61,7 +61,7 @@ export function modernRequest(method: string, params: Record<string, unknown> = 
   return { body: { jsonrpc: "2.0", id: 1, method, params: { ...params, _meta } }, headers };
 }
 
-/** Calls a tool. Returns the data of its result, and whether that is an error. Throws if the response has no result. */
+/** Calls a tool. Returns its result's data, and whether that's an error. @throws if the response has no result */
 export async function callTool(server: McpServer, name: string, sent: unknown = {}, options: SendOptions = {}) {
   const { text, json } = await sendMessage(
     server,

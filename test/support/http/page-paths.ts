@@ -1,4 +1,4 @@
-// The pages of a server, for tests of each.
+// A server's pages, for tests of every page.
 
 import { guide, manual, others, problems } from "../../../src/reference/pages/guide.ts";
 

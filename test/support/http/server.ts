@@ -21,7 +21,7 @@ import { type Conformance, createConformance } from "./conformance.ts";
 export interface CallOptions {
   readonly body?: unknown;
   readonly headers?: Record<string, string>;
-  /** The key to send instead of that of the site; null for none. */
+  /** Replaces the site's key; null sends none. */
   readonly key?: string | null;
 }
 
@@ -30,7 +30,7 @@ export interface TestResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The body as JSON. Throws if it is not JSON. */
+  /** @throws if the body isn't JSON */
   // biome-ignore lint/suspicious/noExplicitAny: tests read any member
   readonly json: any;
 }
@@ -40,16 +40,16 @@ export interface TestServer {
   readonly port: number;
   readonly engine: Engine;
   readonly siteViews: SiteViews;
-  /** Answers a question about the activity of a site. */
+  /** Answers a question about a site's activity. */
   readonly answer: Running["answer"];
-  /** Returns the text of the admin listener at /metrics. */
+  /** Returns the admin listener's /metrics. */
   metrics(): Promise<string>;
-  /** The address of the database. */
+  /** The database's address. */
   readonly database: string;
-  /** The default site, and a key that may write there. */
+  /** The default site, and a key with write access to it. */
   readonly site: SiteRecord;
   readonly key: string;
-  /** Sends a request. A body other than text or bytes is sent as JSON. */
+  /** Sends a request. Anything but text or bytes is sent as JSON. */
   call(method: string, path: string, options?: CallOptions): Promise<TestResponse>;
   issueKey(settings?: KeySettings): Promise<string>;
   stop(): Promise<void>;
@@ -110,7 +110,7 @@ export function waitForPolls(server: Pick<TestServer, "metrics">, count: number)
   return waitUntil(async () => (await server.metrics()).includes(line), `${count} polls`);
 }
 
-/** Sends a request to any address. Throws if the response does not match the OpenAPI document. */
+/** Sends a request to any address. @throws if the response doesn't match the OpenAPI document */
 export async function call(
   url: string,
   method: string,
@@ -142,7 +142,7 @@ export async function call(
 
 const conformances = new Map<readonly Resource[], Conformance>();
 
-/** Made once for the same resources, since it compiles their schemas. */
+/** Made once per set of resources, because it compiles their schemas. */
 function conformanceOf(resources: readonly Resource[] = allResources): Conformance {
   let conformance = conformances.get(resources);
   if (!conformance) {

@@ -1,4 +1,4 @@
-// A server in the process of the test, on an engine whose commits the test wraps.
+// A server in the test's process, on an engine whose commits the test wraps.
 
 import pino from "pino";
 import { serveHttp } from "../../../src/http/server.ts";
@@ -11,7 +11,7 @@ import { WriteQueue } from "../../../src/store/writes/write-queue.ts";
 import { SystemSiteIndex } from "../../../src/system/system-site-index.ts";
 import type { Listener } from "../../../src/wire/listen.ts";
 
-/** Serves `engine` on a port of 127.0.0.1, without an admin listener. @param commits the methods by which the server commits writes */
+/** Serves `engine` on a port of 127.0.0.1, without an admin listener. @param commits the methods the server commits writes with */
 export function serveWithCommits(engine: Engine, commits: Partial<EngineCommits>): Listener {
   const wrapped: Engine = { ...engine, ...commits };
   const siteViews = new SiteViews(engine, allResources, 1 << 20);

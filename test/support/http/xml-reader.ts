@@ -1,5 +1,5 @@
-// Validates XML responses against the XSD, and converts them to the form that the OpenAPI document describes. It uses
-// libxml2, so that the reader of the server does not check the writer of the server.
+// Validates XML responses against the XSD, and converts them to the form that the OpenAPI document describes. It uses libxml2, because the server's own reader
+// shouldn't check the server's writer.
 
 import {
   ParseOption,
@@ -16,7 +16,7 @@ import { toProblemXsd, toXsd } from "../../../src/reference/xsd.ts";
 const problemXsd = new TextEncoder().encode(toProblemXsd());
 xmlRegisterInputProvider(new XmlBufferInputProvider({ "memory:/schemas/problem.xsd": problemXsd }));
 
-/** A function that reads a response in XML, and throws when the XSD does not allow it. */
+/** Reads an XML response. Throws if the XSD doesn't allow it. */
 export function createXmlReader(resources: readonly Resource[]): (text: string) => unknown {
   const served = publicResources(resources);
   const xsd = XmlDocument.fromString(toXsd(served), { url: "memory:/schemas/storefront.xsd" });

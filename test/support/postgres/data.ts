@@ -1,4 +1,4 @@
-// The data of PostgreSQL servers. It is initialised once per machine, and each server gets a copy, which takes less than half the time.
+// Makes data folders for PostgreSQL servers. They're initialised once per machine, and each server gets a copy, which takes less than half the time.
 
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -16,19 +16,19 @@ const options = [
   ...["--no-sync", "--no-instructions"],
 ];
 
-/** Makes the data of a server in `folder`, which exists, and returns the path. */
+/** Makes a server's data in the existing folder `folder`, and returns its path. */
 export function newData(folder: string): string {
   return copyData(initialised(), folder);
 }
 
-/** Makes the data of a standby in `folder`. The npm package has no pg_basebackup; the data of a server that does not run can be copied as it is. */
+/** Makes a standby's data in `folder`. The npm package has no pg_basebackup, but a stopped server's data can simply be copied. */
 export function standbyData(primary: string, folder: string): string {
   const data = copyData(primary, folder);
   writeFileSync(join(data, "standby.signal"), "");
   return data;
 }
 
-/** Where servers have their folders: in memory where Linux has room for many of them, which takes a fifth of the time. */
+/** Where servers have their folders. In memory, if Linux has enough, servers take a fifth of the time. */
 export function homeOfData(isDurable: boolean): string {
   const memory = "/dev/shm";
   if (isDurable || !existsSync(memory)) return temporary();
@@ -45,13 +45,13 @@ function copyData(from: string, folder: string): string {
   return data;
 }
 
-/** Gives a folder with its files to the user that runs PostgreSQL. */
+/** Gives a folder and its files to the user that runs PostgreSQL. */
 function own(folder: string): void {
   const { uid, gid } = postgresPrograms().runAs;
   if (uid !== undefined) spawnSync("chown", ["-R", `${uid}:${gid}`, folder]);
 }
 
-/** Data that no server has used. It remains for later runs; there is one per version of PostgreSQL and these options. */
+/** Unused data, kept for later runs, for each PostgreSQL version and set of options. */
 function initialised(): string {
   const { version, runAs } = postgresPrograms();
   const kind = [version, runAs.uid ?? process.getuid?.(), options, password];

@@ -1,4 +1,4 @@
-// Databases on a PostgreSQL server: on the server of the whole run if it exists (scripts/run-tests.ts), because another server takes a second per file.
+// Databases on a PostgreSQL server, which is the run's shared one if there is one (scripts/run-tests.ts), because another would take a second per file.
 
 import { randomBytes } from "node:crypto";
 import postgres from "postgres";
@@ -9,7 +9,7 @@ import { password, user } from "./data.ts";
 import { startPostgres } from "./server.ts";
 
 export interface PostgresDatabases {
-  /** The address of a database on this server, or on `hosts`. */
+  /** Returns a database's address on this server, or on `hosts`. */
   url(database: string, hosts?: string): string;
   /** Creates an empty database and returns its address. */
   createDatabase(): Promise<string>;
@@ -18,16 +18,16 @@ export interface PostgresDatabases {
 }
 
 export interface OpenedDatabases extends PostgresDatabases {
-  /** Creates a database with the tables of this program, and returns its address. This takes half as long as to migrate an empty one. */
+  /** Creates a database with our tables, which takes half as long as migrating an empty one. Returns its address. */
   createMigratedDatabase(): Promise<string>;
-  /** Removes the created databases, and the server if no other file uses it. */
+  /** Removes the databases created here, and the server if no other file uses it. */
   remove(): Promise<void>;
 }
 
-/** The variable with the port of the server of the whole run. It does not begin with `STOREFRONT_`, so the program ignores it. */
+/** Variable with the shared server's port. It doesn't start with `STOREFRONT_`, so the program ignores it. */
 export const sharedPort = "TEST_POSTGRES_PORT";
 
-/** For tests that do nothing to the server itself: nobody else uses the databases, but others use the server. */
+/** For tests that don't touch the server itself, because others use it too; nobody else uses the databases. */
 export async function openDatabases(): Promise<OpenedDatabases> {
   const port = process.env[sharedPort];
   if (port === undefined) {
@@ -36,7 +36,7 @@ export async function openDatabases(): Promise<OpenedDatabases> {
   }
   const created: string[] = [];
   const databases = databasesAt(Number(port));
-  // Connecting takes as long as the statement itself, so all statements share one connection.
+  // Connecting takes as long as a statement, so they all share one connection.
   const admin = connectTo(databases.url("postgres"));
   const run = (text: string) => admin.unsafe(text);
   const makeTemplateOnce = once(() => makeTemplate(run, databases));
@@ -68,17 +68,17 @@ export function databasesAt(port: number): PostgresDatabases {
   return { url, run, createDatabase: () => createDatabase(run, url) };
 }
 
-/** The database of the whole run that has the tables of this program. */
+/** The run's template database, which has our tables. */
 const template = "test_template";
 
-/** Makes the template unless it exists. Another process may make it at once: the database that is renamed first is the template. */
+/** Makes the template unless it exists. If other processes do so too, the database that's renamed first wins. */
 async function makeTemplate(run: (text: string) => Promise<unknown[]>, databases: PostgresDatabases): Promise<void> {
   if ((await run(`select 1 from pg_database where datname = '${template}'`)).length > 0) return;
   const created: string[] = [];
   const engine = await openEngine(await createDatabase(run, databases.url, created), allResources);
   await engine.close();
   const [name] = created;
-  // Copies are different databases, so each has another name.
+  // Each copy is its own database, so it needs its own name.
   const nameOfCopy =
     "alter table this_database rename to stored_database; create view this_database as select id, md5(current_database()) as name, last_backup from stored_database";
   await databases.run(nameOfCopy, name);
@@ -90,7 +90,7 @@ async function makeTemplate(run: (text: string) => Promise<unknown[]>, databases
   }
 }
 
-/** @param created gets the name of the database */
+/** @param created collects the database's name */
 async function createDatabase(
   run: (text: string) => Promise<unknown>,
   url: (database: string) => string,
@@ -98,7 +98,7 @@ async function createDatabase(
   from = "template1",
 ): Promise<string> {
   const name = `test_${randomBytes(6).toString("hex")}`;
-  // Where nothing waits for the disk, to copy files takes less than to log their pages.
+  // If nothing waits for the disk, copying files is faster than logging their pages.
   await run(`create database ${name} template ${from} strategy file_copy`);
   created.push(name);
   return url(name);

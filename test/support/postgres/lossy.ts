@@ -1,4 +1,4 @@
-// A PostgreSQL server that is replaced by another machine, which lacks its last commits.
+// A PostgreSQL server that's replaced by another machine without its last commits.
 
 import { mkdtempSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -6,9 +6,9 @@ import { standbyData } from "./data.ts";
 import { startPostgres, type TestPostgres } from "./server.ts";
 
 export interface LossyPostgres extends TestPostgres {
-  /** The other machine will have the data that is stored now. All clients are disconnected. */
+  /** Saves the current data for the other machine. Disconnects all clients. */
   keep(): Promise<void>;
-  /** Loses the machine, and with it all that was committed after `keep`. The other one takes over, at the same address. */
+  /** Loses the machine and everything committed since `keep`. The other one takes over at the same address. */
   failOver(): Promise<void>;
 }
 

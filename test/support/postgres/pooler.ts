@@ -1,10 +1,10 @@
-// A small pooler like PgBouncer without `max_prepared_statements`. Each client logs in to a session of its own. From then on, a client gets the session
-// that was used last, and returns it after a transaction.
+// A small pooler like PgBouncer without `max_prepared_statements`. Each client logs in to its own session. After that, a client gets the session that was used
+// last, and returns it after a transaction.
 
 import { randomInt } from "node:crypto";
 import { connect, createServer, type Socket } from "node:net";
 
-/** When a client returns its session: never, after a transaction, or after a statement, so that no transaction can begin. */
+/** When a client returns its session: never, after a transaction, or after a statement, which rules out transactions. */
 type PoolMode = "session" | "transaction" | "statement";
 
 export interface TestPooler {
@@ -12,7 +12,7 @@ export interface TestPooler {
   stop(): Promise<void>;
 }
 
-/** Starts a pooler for the server on the port `target`. It has no TLS. */
+/** Starts a pooler without TLS for the server on port `target`. */
 export async function startPooler(target: number, mode: PoolMode): Promise<TestPooler> {
   const sockets = new Set<Socket>();
   const idle: Session[] = [];
@@ -20,7 +20,7 @@ export async function startPooler(target: number, mode: PoolMode): Promise<TestP
     track(client, sockets);
     let session: Session | undefined;
     function onResponse(message: Buffer): void {
-      // A pooler has other keys for cancelling than the server.
+      // A pooler's cancel keys differ from the server's.
       if (typeOf(message) === "BackendKeyData") message.writeInt32BE(randomInt(2 ** 31), 5);
       const isReady = typeOf(message) === "ReadyForQuery";
       const isInTransaction = isReady && message[5] !== "I".charCodeAt(0);
@@ -55,7 +55,7 @@ export async function startPooler(target: number, mode: PoolMode): Promise<TestP
 
 interface Session {
   readonly socket: Socket;
-  /** Number of messages ReadyForQuery that the server has still to send. */
+  /** How many ReadyForQuery messages the server still has to send. */
   expected: number;
   onResponse: (message: Buffer) => void;
 }
@@ -74,7 +74,7 @@ function track(socket: Socket, sockets: Set<Socket>): void {
   socket.on("close", () => sockets.delete(socket));
 }
 
-/** Calls `onMessage` with each message. @param lengthAt where the first message has its length: it has no type if a client sends it */
+/** Calls `onMessage` with each message. @param lengthAt where the first message's length is; a client's has no type */
 function readMessages(socket: Socket, lengthAt: 0 | 1, onMessage: (message: Buffer) => void): void {
   let at: number = lengthAt;
   let rest: Buffer = Buffer.alloc(0);
@@ -97,7 +97,7 @@ const types: Record<string, string> = {
   Z: "ReadyForQuery",
 };
 
-/** The type of a message, if this pooler needs to know it. */
+/** A message's type, if this pooler needs it. */
 function typeOf(message: Buffer): string {
   return types[message.toString("latin1", 0, 1)] ?? "";
 }

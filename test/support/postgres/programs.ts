@@ -1,5 +1,4 @@
-// The programs of PostgreSQL from its npm package. PostgreSQL does not run as root, so root runs them as another user,
-// from a folder that this user can read.
+// Finds PostgreSQL's programs in its npm package. PostgreSQL doesn't run as root, so root runs them as another user, from a folder that user can read.
 
 import { spawnSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, readFileSync, statSync, symlinkSync } from "node:fs";
@@ -8,7 +7,7 @@ import { basename, dirname, join } from "node:path";
 import { once } from "../../../src/lib/concurrency.ts";
 import { newPart, putInPlace } from "../made-once.ts";
 
-/** The user of a program; empty for the user of the tests. */
+/** Whom to run a program as; empty for the tests' own user. */
 export interface RunAs {
   readonly uid?: number;
   readonly gid?: number;
@@ -17,12 +16,12 @@ export interface RunAs {
 export interface PostgresPrograms {
   readonly postgres: string;
   readonly initdb: string;
-  /** The version of the package. */
+  /** The package's version. */
   readonly version: string;
   readonly runAs: RunAs;
 }
 
-/** The programs for this platform. Throws if `npm ci` ran without optional packages. */
+/** Returns the programs for this platform. @throws if `npm ci` ran without optional packages */
 export const postgresPrograms = once(findPrograms);
 
 function findPrograms(): PostgresPrograms {
@@ -35,7 +34,7 @@ function findPrograms(): PostgresPrograms {
   return runs(programs) ? programs : { ...programs, ...programsIn(readableCopy(home, version, runAs)) };
 }
 
-/** A copy that remains for later runs, since it is large. There is one per version of the package. */
+/** A copy per package version, kept for later runs because it's large. */
 function readableCopy(home: string, version: string, runAs: RunAs): string {
   const copy = join(reachableTmpdir(runAs), `storefront-postgres-${version}`);
   if (existsSync(copy) && statSync(copy).uid === process.getuid?.()) return copy;
@@ -45,7 +44,7 @@ function readableCopy(home: string, version: string, runAs: RunAs): string {
   return copy;
 }
 
-/** The first temporary folder that this user may enter. The one of the tests may be closed to other users than root, as `mktemp -d` makes it. */
+/** Returns the first temporary folder that this user may enter. The tests' own may be closed to anyone but root, as `mktemp -d` makes it. */
 export function reachableTmpdir(runAs: RunAs): string {
   const isReachable = (folder: string) =>
     spawnSync("sh", ["-c", 'cd "$0"', folder], { ...runAs, cwd: "/", stdio: "ignore" }).status === 0;
@@ -64,7 +63,7 @@ function runs({ postgres, runAs }: PostgresPrograms): boolean {
   return spawnSync(postgres, ["--version"], { ...runAs, cwd: "/" }).status === 0;
 }
 
-/** Does the work of the package's install script, which npm may not run. */
+/** Does what the package's install script does, because npm may not run it. */
 function makeRunnable(home: string): void {
   const links = join(home, "pg-symlinks.json");
   const wanted: { source: string; target: string }[] = existsSync(links) ? JSON.parse(readFileSync(links, "utf8")) : [];
@@ -78,7 +77,7 @@ function makeRunnable(home: string): void {
   }
 }
 
-/** An existing user other than root, or a new one. */
+/** Returns an existing user other than root, or creates one. */
 function unprivilegedUser(): RunAs {
   const known = () => {
     const lines = readFileSync("/etc/passwd", "utf8").split("\n");

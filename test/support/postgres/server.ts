@@ -1,4 +1,4 @@
-// A real PostgreSQL server for the tests, with its own data.
+// A real PostgreSQL server for tests, with its own data.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -13,28 +13,28 @@ import { postgresPrograms } from "./programs.ts";
 export interface PostgresOptions {
   /** Server settings, such as `max_connections`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** The primary of this standby; it must not run yet. */
+  /** This standby's primary, which mustn't be running yet. */
   readonly standbyOf?: TestPostgres;
-  /** Whether a commit waits for the disk. By default it does not: the tests kill processes, and no machine. */
+  /** Whether commits wait for the disk. By default they don't, because tests kill processes, not machines. */
   readonly isDurable?: boolean;
-  /** The folder for its data; a new one by default. */
+  /** Data folder. Default: a new one. */
   readonly folder?: string;
 }
 
 export interface TestPostgres extends PostgresDatabases {
   readonly port: number;
   readonly folder: string;
-  /** Starts or restarts it. `settings` are in force until the next start. */
+  /** Starts or restarts it. `settings` apply until the next start. */
   start(settings?: Readonly<Record<string, string>>): Promise<void>;
   /** Stops it with SIGINT, which disconnects all clients. */
   halt(): Promise<void>;
-  /** Sends a signal to the whole server at once, as when a machine dies (SIGKILL) or hangs (SIGSTOP, SIGCONT). */
+  /** Signals the whole server at once, as if its machine died (SIGKILL) or hung (SIGSTOP, SIGCONT). */
   signal(signal: NodeJS.Signals): Promise<void>;
-  /** Ends the connections of this program, and waits until this process has been informed. */
+  /** Ends our connections, and waits until this process has noticed. */
   disconnect(): Promise<void>;
   /** Its output so far. */
   log(): string;
-  /** Ends it and removes its data. */
+  /** Stops it and removes its data. */
   remove(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export async function makePostgres(options: PostgresOptions = {}): Promise<TestP
   let child: ChildProcess | undefined;
   let said = "";
 
-  /** Starts the server. While processes of a killed server have not ended, or another program uses the port, tries again for at most 30 s. */
+  /** Starts the server. Retries for up to 30 s while a killed server's processes are still around, or another program uses the port. */
   async function start(settings: Readonly<Record<string, string>> = {}): Promise<void> {
     for (const giveUpAt = Date.now() + 30_000; ; await Bun.sleep(100)) {
       const start = said.length;
@@ -127,7 +127,6 @@ export async function makePostgres(options: PostgresOptions = {}): Promise<TestP
   };
 }
 
-/** Makes a server and starts it. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<TestPostgres> {
   const server = await makePostgres(options);
   await server.start();
@@ -137,13 +136,13 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Test
 export interface PostgresPair {
   readonly primary: TestPostgres;
   readonly standby: TestPostgres;
-  /** The address of a new database, on both. */
+  /** Creates a database, and returns its address on both servers. */
   readonly url: string;
-  /** Ends both and removes their data. */
+  /** Stops both and removes their data. */
   remove(): Promise<void>;
 }
 
-/** A primary that acknowledges nothing which its standby does not have. */
+/** A primary that acknowledges nothing its standby doesn't have. */
 export async function startPostgresPair(): Promise<PostgresPair> {
   const primary = await makePostgres();
   const standby = await makePostgres({ standbyOf: primary });
@@ -162,7 +161,7 @@ export async function startPostgresPair(): Promise<PostgresPair> {
     standby,
     url: primary.url(name, `127.0.0.1:${primary.port},127.0.0.1:${standby.port}`),
     async remove() {
-      // A stopped process would not end.
+      // A suspended process wouldn't exit.
       for (const server of [primary, standby]) await server.signal("SIGCONT");
       await standby.remove();
       await primary.remove();
@@ -174,7 +173,7 @@ function followed({ port }: TestPostgres): string {
   return `host=127.0.0.1 port=${port} user=${user} password='${password}'`;
 }
 
-/** A free port of 127.0.0.1. */
+/** A free port on 127.0.0.1. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
@@ -186,13 +185,13 @@ export function freePort(): Promise<number> {
   });
 }
 
-/** A server is a parent with children; each is a process. */
+/** A server is a parent process with children. */
 function killAll(parent: number, signal: NodeJS.Signals): void {
   for (const pid of [parent, ...childrenOf(parent)]) {
     try {
       process.kill(pid, signal);
     } catch {
-      // It has ended in the meantime.
+      // It has exited in the meantime.
     }
   }
 }

@@ -1,4 +1,4 @@
-// Requests for brands to a server that was started as a process.
+// Requests for brands to a server in another process.
 
 import { fetchWithKey } from "./command.ts";
 
@@ -7,7 +7,7 @@ interface Brand {
   readonly Name: string;
 }
 
-/** @param server returns the address and the key of the server, which may be started after this call */
+/** @param server returns the server's address and key; the server may be started after this call */
 export function brandRequests(server: () => { url: string; key: string }) {
   const send = (method: string, path: string, body?: unknown) => {
     const { url, key } = server();

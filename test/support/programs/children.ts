@@ -1,9 +1,9 @@
-// The processes that a process started. On Linux that is read from files: tests ask every few milliseconds, and `ps` would be a process each time.
+// Finds a process's children. On Linux, it reads files, because tests ask every few milliseconds, and `ps` would be a process each time.
 
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 
-/** The IDs of the processes that `pid` started and that are not gone, in ascending order. */
+/** Returns the IDs of `pid`'s children, ascending. */
 export function childrenOf(pid: number): number[] {
   const parents = existsSync("/proc/self/stat") ? parentsInFiles() : parentsByCommand();
   return parents.flatMap(([child, parent]) => (parent === pid ? [child] : [])).sort((a, b) => a - b);
@@ -16,7 +16,7 @@ function parentsInFiles(): Parent[] {
   return pids.map((pid) => [Number(pid), parentIn(`/proc/${pid}/stat`)]);
 }
 
-/** The parent's ID is the second word after the name in brackets (proc_pid_stat(5)); 0 if the process has gone in the meantime. */
+/** The parent's ID is the second word after the name in brackets (proc_pid_stat(5)). Returns 0 if the process is gone. */
 function parentIn(file: string): number {
   try {
     const stat = readFileSync(file, "utf8");

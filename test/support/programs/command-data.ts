@@ -1,4 +1,4 @@
-// Data that tests of commands create and read beside the command that they are about. A process for each would take most of their time.
+// Creates and reads data around the command that a test is about, without a process each time, which would take most of the test's time.
 
 import type { Engine } from "../../../src/model/engine.ts";
 import { publicResources, type Resource } from "../../../src/model/resource.ts";
@@ -21,21 +21,20 @@ export interface TestRecord {
 
 export interface Data {
   addSite(name: string, settings?: Parameters<typeof createSite>[2]): Promise<void>;
-  /** A new key that may write. */
+  /** A new key with write access. */
   addKey(site: string): Promise<string>;
-  /** Imports a file. @param resource its path */
+  /** @param resource its path */
   load(site: string, resource: string, content: string | Uint8Array, options?: LoadOptions): Promise<ImportSummary>;
   /** Creates brands with these names. */
   addBrands(site: string, ...names: readonly string[]): Promise<void>;
-  /** The file that `export` writes. */
+  /** Returns what `export` writes. */
   file(site: string, resource: string, format: FileFormat): Promise<string>;
   brands(site: string): Promise<TestRecord[]>;
   check(): Promise<readonly string[]>;
-  /** Does anything else. The engine is closed afterwards, so that the test's own processes are alone with the database. */
+  /** Does anything else. The engine is closed afterwards, so that the test's own processes have the database to themselves. */
   use<T>(work: (engine: Engine) => Promise<T>): Promise<T>;
 }
 
-/** The data in the database at `url`. */
 export function dataOf(url: string): Data {
   async function use<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
     const engine = await openEngine(url, allResources);

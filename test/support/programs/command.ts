@@ -1,4 +1,4 @@
-// Runs the program as an operator does, in a new folder with a database file: commands in this process, servers and commands to signal as children.
+// Runs the program as an operator would, in a new folder with a database file. Servers, and commands to signal, are child processes; other commands run here.
 
 import { afterAll, afterEach, beforeAll, beforeEach } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -12,7 +12,7 @@ import { canRunHere, runHere } from "./own-process.ts";
 
 const ownMain = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
 
-/** Runs the source of this checkout, or another file of the program. */
+/** Runs this checkout's source, or another file. */
 const ownProgram = (main = ownMain) => [process.execPath, main];
 
 export interface Ended {
@@ -24,23 +24,23 @@ export interface Ended {
 export interface RunOptions {
   readonly stdin?: string | Uint8Array;
   readonly env?: Record<string, string>;
-  /** The file of the program, by default that of this checkout. */
+  /** The program's file. Default: this checkout's. */
   readonly main?: string;
-  /** Whether to run a process, for a test that depends on its start or end, or on several at once. By default only `serve` is a process. */
+  /** Whether to run a process, for tests that depend on its start or end, or on several at once. By default, only `serve` is one. */
   readonly asProcess?: boolean;
-  /** The file or device to which standard output or standard error is appended. */
+  /** File or device to append standard output or standard error to. */
   readonly to?: { readonly stdout?: string; readonly stderr?: string };
-  /** Runs this instead of the program, as `sh -c` does. */
+  /** Runs this instead of the program, like `sh -c`. */
   readonly wrap?: (command: string) => string;
 }
 
-/** A server that was started as `serve`. */
+/** A server started with `serve`. */
 export interface Served {
   readonly url: string;
   /** Undefined without `--admin`. */
   readonly adminUrl: string | undefined;
   readonly pid: number;
-  /** Its output on stdout so far. */
+  /** What it has printed on stdout. */
   readonly stdout: () => string;
   readonly stderr: () => string;
   /** Resolves with the exit status, or 128 and the signal's number. */
@@ -51,31 +51,30 @@ export interface Served {
 export interface Workspace {
   readonly folder: string;
   readonly database: string;
-  /** The contents of the database, read without a process. */
+  /** The database's contents, read without a process. */
   readonly data: Data;
   file(name: string): string;
-  /** Runs a command to its end. */
   run(args: readonly string[], options?: RunOptions): Promise<Ended>;
-  /** Runs a command that must succeed, and returns its stdout. */
+  /** Returns the stdout of a command that must succeed. */
   mustRun(args: readonly string[], options?: RunOptions): Promise<string>;
   /** Runs a command on a terminal, where both outputs are shown. */
   runOnTerminal(args: readonly string[]): Promise<{ code: number; shown: string }>;
   start(args: readonly string[], options?: RunOptions): Started;
-  /** Starts `serve` on a free port and waits until it listens. */
+  /** Starts `serve` on a free port and waits until it's listening. */
   serve(args?: readonly string[], options?: RunOptions): Promise<Served>;
   /** Ends all processes and removes the folder. */
   close(): Promise<void>;
 }
 
 export interface Started extends Omit<Served, "url" | "adminUrl"> {
-  /** Waits until its output on stdout matches. */
+  /** Waits until its stdout matches. */
   until(pattern: RegExp): Promise<RegExpExecArray>;
   write(text: string): void;
   end(): void;
 }
 
 /**
- * @param url the database of the commands; by default an SQLite file in the folder
+ * @param url the commands' database. Default: an SQLite file in the folder
  * @param program what to run instead of the source: a file and its first arguments
  */
 export function openWorkspace(url?: string, program?: readonly string[]): Workspace {
@@ -184,7 +183,7 @@ export async function fetchWithKey(
   return fetch(url, { ...init, headers: { "X-API-AUTH": key, ...init.headers } });
 }
 
-/** The environment without settings of this program that happen to be there. */
+/** The environment without any of our settings that happen to be there. */
 function inherited(): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(STOREFRONT_|PORT$)/.test(name)));
 }
@@ -198,13 +197,13 @@ function collect(stream: ReadableStream<Uint8Array>) {
   return { ended: read(), text: () => text };
 }
 
-/** A `wrap` for `RunOptions` that drops the capability of root to use files without permission. */
+/** A `wrap` for `RunOptions` that takes away root's ability to use files without permission. */
 export function withoutRootCapabilities(command: string): string {
   const isRoot = process.getuid?.() === 0;
   return isRoot ? command.replace("exec ", "exec setpriv --bounding-set=-all --inh-caps=-all ") : command;
 }
 
-/** The command of a shell that appends standard output and standard error to files. */
+/** A shell command that appends standard output and standard error to files. */
 function redirected(command: string, { stdout, stderr }: NonNullable<RunOptions["to"]>): string {
   return [command, stdout && `>> ${quote(stdout)}`, stderr && `2>> ${quote(stderr)}`].filter(Boolean).join(" ");
 }

@@ -1,4 +1,4 @@
-// `storefront serve --demo` in its own process, as a new user starts it.
+// Runs `storefront serve --demo` in its own process, as a new user would.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { start } from "../../../src/start.ts";
 
 export interface DemoServer {
   readonly url: string;
-  /** The key that it printed. */
+  /** The key it printed. */
   readonly key: string;
   stop(): Promise<void>;
 }
@@ -36,7 +36,7 @@ export async function startDemoServer(): Promise<DemoServer> {
   };
 }
 
-/** The match of `pattern` in the output on `stream`. */
+/** Waits for `pattern` in the output on `stream`. */
 async function find(stream: ReadableStream<Uint8Array>, pattern: RegExp): Promise<RegExpExecArray> {
   const decoder = new TextDecoder();
   let text = "";
@@ -48,17 +48,17 @@ async function find(stream: ReadableStream<Uint8Array>, pattern: RegExp): Promis
   throw new Error(`the program ended: ${text}`);
 }
 
-/** A demo within this process. */
+/** A demo in this process. */
 export interface LocalDemoServer extends DemoServer {
   readonly engine: Engine;
-  /** Makes or renews the sandbox of the site, and returns a new key that opens it. */
+  /** Creates or resets the site's sandbox, and returns a new key for it. */
   openSandbox(): Promise<string>;
 }
 
 /**
- * The same within this process, for tests that need many servers.
+ * The same in this process, for tests that need many servers.
  *
- * @param database the address of an empty database; by default a new file
+ * @param database address of an empty database. Default: a new file
  */
 export async function startDemo(database?: string): Promise<LocalDemoServer> {
   const folder = mkdtempSync(join(tmpdir(), "storefront-demo-"));

@@ -1,11 +1,11 @@
-// Whether a program that was installed has every document of this checkout.
+// Checks that an installed program has all of this checkout's documents.
 
 import { readClientPackage } from "../../../src/reference/client-package.ts";
 import { renderFiles } from "../../../src/reference/documents.ts";
 import { addressPlaceholder } from "../../../src/reference/pages/layout.ts";
 import { allResources } from "../../../src/resources/all.ts";
 
-/** The paths of the documents for which the server at `url` has another response than this checkout. */
+/** Returns the paths of documents that the server at `url` serves differently from this checkout. */
 export async function documentsThatDiffer(url: string): Promise<string[]> {
   const differing: string[] = [];
   const files = renderFiles(allResources, await readClientPackage());

@@ -1,4 +1,4 @@
-// A database on a disk that can be full.
+// A database on a disk that can fill up.
 
 import { spawnSync } from "node:child_process";
 import { chownSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -17,8 +17,8 @@ export interface FullDisk {
 }
 
 /**
- * A database whose tables are on a small tmpfs. Only root may mount one; for other users, a trigger of the database raises
- * the error that PostgreSQL raises when its disk is full.
+ * A database whose tables are on a small tmpfs. Only root may mount one, so for other users, a trigger raises the error that PostgreSQL raises when its disk is
+ * full.
  */
 export async function makeFullDisk(database: TestPostgres): Promise<FullDisk> {
   const folder = mkdtempSync(join(tmpdir(), "storefront-disk-"));

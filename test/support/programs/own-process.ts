@@ -1,4 +1,4 @@
-// Runs commands in the process of the test. Starting a process takes 0.2 s of CPU time, more than most commands take.
+// Runs commands in the test's own process. Starting one takes 0.2 s of CPU time, more than most commands.
 
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,10 +11,10 @@ const libc = loadCFunctions({
   dup2: { args: ["int", "int"], returns: "int" },
 });
 
-/** Maximum length of standard input. If a command fails before the end of a longer one, it may read ahead from the input of the next command. */
+/** Longest standard input. With more, a command that fails early may read ahead from the next one's input. */
 const maxStdin = 64 * 1024;
 
-/** Whether a command with this input can run here. Only Linux can replace standard input and output. */
+/** Whether a command with this input can run here. Standard input and output can only be replaced on Linux. */
 export function canRunHere(stdin: string | Uint8Array): boolean {
   return libc !== undefined && stdin.length <= maxStdin;
 }
@@ -22,18 +22,17 @@ export function canRunHere(stdin: string | Uint8Array): boolean {
 interface Surroundings {
   /** The current folder. */
   readonly folder: string;
-  /** All variables of the environment. */
+  /** All environment variables. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: string | Uint8Array;
-  /** The file or device to which standard output or standard error is appended. */
+  /** File or device to append standard output or standard error to. */
   readonly to?: { readonly stdout?: string; readonly stderr?: string } | undefined;
 }
 
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs a command to its end, after the commands before it. Until then, the standard input and output, the current folder and the environment of this
- * process are those of the command.
+ * Runs a command once earlier ones are done. While it runs, this process has the command's standard input and output, current folder and environment.
  */
 export function runHere(args: readonly string[], surroundings: Surroundings) {
   const ended = last.then(() => runNow(args, surroundings));
@@ -63,7 +62,7 @@ async function runNow(args: readonly string[], { folder, env, stdin, to }: Surro
   }
 }
 
-/** Throws if the command has not ended after a minute, so that the tests after it can run. */
+/** Throws if the command is still running after a minute, so that the following tests can run. */
 function beforeTimeout(code: Promise<number>, args: readonly string[]): Promise<number> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`\`${args.join(" ")}\` has not ended`)), 60_000);
@@ -86,7 +85,7 @@ function replaceEnvironment(env: Surroundings["env"]): () => void {
   return () => assign(before);
 }
 
-/** Makes `descriptor` refer to the open file `file`, until the returned function is called. */
+/** Makes `descriptor` refer to the open file `file` until the returned function is called. */
 function redirect(descriptor: number, file: number): () => void {
   const before = libc?.dup(descriptor) as number;
   libc?.dup2(file, descriptor);

@@ -1,4 +1,4 @@
-// Server processes as an operator starts them.
+// Starts server processes as an operator would.
 
 import { fileURLToPath } from "node:url";
 import type { ConfigSources } from "../../../src/config.ts";
@@ -8,22 +8,22 @@ export interface ServerProcess {
   /** With `ADMIN` in its settings. */
   readonly adminUrl: string | undefined;
   readonly pid: number;
-  /** Ends it with `signal`, by default SIGTERM, and returns its exit status. */
+  /** Sends it `signal` (default: SIGTERM), and returns its exit status. */
   end(signal?: NodeJS.Signals): Promise<number>;
-  /** Its output on stderr so far. */
+  /** What it has printed on stderr. */
   log(): string;
 }
 
 const main = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
 
-/** Runs the program with `args` until it ends. */
+/** Runs the program with `args` until it exits. */
 export async function runProgram(args: readonly string[], settings: ConfigSources = {}) {
   const child = Bun.spawn([process.execPath, main, ...args], { env: toEnv(settings), stdout: "pipe", stderr: "pipe" });
   const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   return { status: await child.exited, stdout, stderr };
 }
 
-/** Runs the program with `args` on a terminal until it ends. `shown` is the output on the terminal, control characters included. */
+/** Runs the program with `args` on a terminal until it exits. `shown` is what the terminal got, including control characters. */
 export async function runOnTerminal(args: readonly string[]) {
   const decoder = new TextDecoder();
   let shown = "";
@@ -44,7 +44,7 @@ export async function runOnTerminal(args: readonly string[]) {
   return { status, shown };
 }
 
-/** Starts a server on a free port. Throws with its output if it ends before it listens. */
+/** Starts a server on a free port. @throws with its output if it exits before it's listening */
 export async function startProcess(settings: ConfigSources): Promise<ServerProcess> {
   const child = Bun.spawn([process.execPath, main, "serve"], {
     env: toEnv({ PORT: "0", LOG: "error", ...settings }),

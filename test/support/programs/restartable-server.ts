@@ -1,4 +1,4 @@
-// A server that can be stopped and started again with the same address and database.
+// A server that can be stopped and restarted with the same address and database.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ export interface RestartableServer {
   readonly key: string;
   stop(): Promise<void>;
   start(): Promise<void>;
-  /** Stops it, and deletes its database. */
+  /** Stops it and deletes its database. */
   remove(): Promise<void>;
 }
 

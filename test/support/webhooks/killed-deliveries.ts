@@ -1,4 +1,4 @@
-// Delivery to a receiver while changes are written and the delivering process is killed, with real processes.
+// Delivers to a receiver with real processes, while changes are written and the delivering process gets killed.
 
 import { Webhook } from "standardwebhooks";
 import { createSite } from "../../../src/operator/sites/sites.ts";
@@ -9,7 +9,7 @@ import { type ReceivedEvent, startReceiver } from "./receiver.ts";
 import { createTestWebhook } from "./test-webhook.ts";
 
 export interface DeliveryOptions {
-  /** Changes to deliver; they are written while others are delivered. */
+  /** Changes to deliver, written while others are delivered. */
   readonly changes: number;
   /** How often the delivering process is killed. */
   readonly kills: number;
@@ -18,16 +18,16 @@ export interface DeliveryOptions {
 export interface DeliveryFigures {
   readonly milliseconds: number;
   readonly events: number;
-  /** Events that came more than once, at most one per kill. */
+  /** Events that arrived more than once, at most one per kill. */
   readonly repeats: number;
-  /** After each kill, milliseconds until the next event. */
+  /** Milliseconds from each kill to the next event. */
   readonly pauses: readonly number[];
 }
 
-/** Changes in one transaction. */
+/** Per transaction. */
 const batch = 100;
 
-/** @throws Error when a change is missing, out of order or not signed */
+/** @throws Error if a change is missing, out of order or unsigned */
 export async function deliverUnderKills(
   database: string,
   { changes, kills }: DeliveryOptions,
@@ -42,7 +42,7 @@ export async function deliverUnderKills(
     let onWaiting: (() => void) | undefined;
     receiver.respond((response, event) => {
       checker.add(event, secret);
-      // The sender is killed while it waits for the response.
+      // Kill the sender while it's waiting for the response.
       if (onWaiting) onWaiting();
       else response.end();
       onWaiting = undefined;
@@ -86,7 +86,7 @@ export async function deliverUnderKills(
   }
 }
 
-/** Checks that each event begins where the previous event ends, or repeats the previous event. */
+/** Checks that each event starts where the previous one ends, or repeats it. */
 class OrderChecker {
   readonly faults: string[] = [];
   position = 0;

@@ -1,5 +1,5 @@
-// Moves the cursor of webhook 1 of site 1 by compare-and-set, as one of several processes that do so at the same time. Prints the moves that
-// succeeded. Arguments: the database, and the number of the last move of all processes.
+// One of several processes that move the cursor of site 1's webhook 1 by compare-and-set at the same time. Prints the moves that succeeded. Arguments: the
+// database, and the number of the last move for all processes.
 
 import { allResources } from "../../../src/resources/all.ts";
 import { openEngine } from "../../../src/store/open.ts";

@@ -1,8 +1,7 @@
-// A receiver of webhooks on this machine.
+// Receives webhooks on this machine.
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 
-/** An event that a receiver got. */
 export interface ReceivedEvent {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -13,14 +12,14 @@ export interface ReceivedEvent {
 export interface TestReceiver {
   readonly url: string;
   readonly events: readonly ReceivedEvent[];
-  /** How it responds from now on: a status, or a function that responds itself. */
+  /** How to respond from now on: with a status, or by calling a function. */
   respond(how: number | ((response: ServerResponse, event: ReceivedEvent) => void)): void;
-  /** Resolves when it has got `count` events that `isWanted` accepts. */
+  /** Resolves once there have been `count` events that `isWanted` accepts. */
   received(count: number, isWanted?: (event: ReceivedEvent) => boolean): Promise<readonly ReceivedEvent[]>;
   stop(): Promise<void>;
 }
 
-/** Starts a receiver that responds with 200. */
+/** Responds with 200s at first. */
 export async function startReceiver(port = 0): Promise<TestReceiver> {
   const events: ReceivedEvent[] = [];
   let how: Parameters<TestReceiver["respond"]>[0] = 200;

@@ -1,8 +1,8 @@
-// States and secrets of webhooks for tests.
+// Webhook states and secrets for tests.
 
 import type { WebhookSecret, WebhookState } from "../../../src/model/webhooks.ts";
 
-/** The state of a webhook, by default webhook 1 of site 1, that was never delivered. */
+/** The state of a webhook that has never delivered anything; by default, site 1's webhook 1. */
 export function webhookState(values: Partial<WebhookState> = {}): WebhookState {
   return {
     site: 1,

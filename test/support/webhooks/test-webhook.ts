@@ -14,7 +14,7 @@ export interface TestWebhook {
   readonly secret: string;
 }
 
-/** Creates a webhook that begins with the first change of the site, at any URL. */
+/** Creates a webhook for any URL that starts with the site's first change. */
 export async function createTestWebhook(
   engine: Engine,
   site: number,

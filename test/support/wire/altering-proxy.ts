@@ -1,6 +1,5 @@
-// A real proxy between client and server, which alters requests and responses.
+// A real proxy between client and server that alters requests and responses.
 
-/** A message that a fault may alter. */
 export interface ProxiedRequest {
   readonly method: string;
   /** With its query. */
@@ -16,7 +15,7 @@ export interface ProxiedResponse {
   body: string;
 }
 
-/** An alteration of requests or responses. It may keep state between them. */
+/** Alters requests or responses, and may keep state between them. */
 export interface Alteration {
   readonly request?: (request: ProxiedRequest) => void;
   readonly response?: (response: ProxiedResponse) => void;
@@ -24,12 +23,12 @@ export interface Alteration {
 
 export interface AlteringProxy {
   readonly url: string;
-  /** Alters what comes from now on. */
+  /** Applies to everything from now on. */
   alter(alteration: Alteration): void;
   stop(): Promise<void>;
 }
 
-/** Starts a proxy to `target` that alters nothing yet. */
+/** Starts a proxy to `target` that doesn't alter anything yet. */
 export function startAlteringProxy(target: string): AlteringProxy {
   let current: Alteration = {};
   const server = Bun.serve({

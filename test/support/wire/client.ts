@@ -1,10 +1,10 @@
-// A client that sends and receives bytes. It reports bytes when they arrive, so that no test waits longer than necessary.
+// A client that sends and receives raw bytes. It reports them as soon as they arrive, so that no test waits longer than it has to.
 
 import { connect, type Socket } from "node:net";
 
 export interface ReceivedResponse {
   readonly status: number;
-  /** Names in lower case. */
+  /** Keyed by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
@@ -14,17 +14,17 @@ export interface WireClient {
   /** All bytes received, one character per byte. */
   readonly received: string;
   send(bytes: string | Uint8Array): void;
-  /** Sends each piece separately, after the kernel has accepted the previous piece. */
+  /** Sends each piece separately, once the kernel has accepted the previous one. */
   sendPieces(pieces: Iterable<string | Uint8Array>): Promise<void>;
   /** Resolves with all bytes received once `isEnough` is true. Rejects if the connection closes first. */
   until(isEnough: (received: string) => boolean): Promise<string>;
-  /** Resolves with all responses that have arrived once there are `count` or more. */
+  /** Resolves with all responses so far once there are at least `count`. */
   responses(count: number): Promise<ReceivedResponse[]>;
-  /** Resolves when the server has ended the connection, with all bytes received. */
+  /** Resolves with all bytes received once the server has closed the connection. */
   ended(): Promise<{ received: string; isReset: boolean }>;
 }
 
-/** Connects to 127.0.0.1. If the server ends its side, that of the client remains open until `destroy` or `end`. */
+/** Connects to 127.0.0.1. If the server closes its side, the client's stays open until `destroy` or `end`. */
 export async function openClient(port: number, through?: Socket): Promise<WireClient> {
   const socket = through ?? connect({ port, host: "127.0.0.1", allowHalfOpen: true, noDelay: true });
   let received = "";
@@ -92,7 +92,7 @@ export async function openClient(port: number, through?: Socket): Promise<WireCl
   return client;
 }
 
-/** The complete responses in `received`, interim ones included. `isHead` is called with the index of a response: true if it is for HEAD. */
+/** Returns the complete responses in `received`, including interim ones. `isHead` gets a response's index, and returns true if it's for HEAD. */
 export function toResponses(received: string, isHead?: (index: number) => boolean): ReceivedResponse[] {
   const reader = new ResponseReader(isHead);
   reader.add(received);
@@ -104,7 +104,7 @@ class ResponseReader {
   readonly #isHead: (index: number) => boolean;
   /** The bytes after the last complete response. */
   #text = "";
-  /** The minimum number of bytes of the next complete response, as far as known. */
+  /** How many bytes the next complete response has at least, as far as we know. */
   #least = 0;
 
   constructor(isHead: (index: number) => boolean = () => false) {
@@ -127,7 +127,7 @@ class ResponseReader {
     return this.responses;
   }
 
-  /** Reads the response at this place. Returns where it ends; undefined when it is not all there. */
+  /** Reads the response that starts here. Returns where it ends; undefined if it's incomplete. */
   #readOne(at: number): number | undefined {
     this.#least = 0;
     const end = this.#text.indexOf("\r\n\r\n", at);
@@ -152,7 +152,7 @@ function toField(line: string): [string, string] {
   return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
 }
 
-/** Sends `bytes`, ends the client's side, and returns the responses before the end of the server's side. */
+/** Sends `bytes`, closes the client's side, and returns the responses until the server closes its own. */
 export async function exchangeOnce(port: number, bytes: string | readonly string[]): Promise<ReceivedResponse[]> {
   const client = await openClient(port);
   await client.sendPieces(typeof bytes === "string" ? [bytes] : bytes);
@@ -162,19 +162,19 @@ export async function exchangeOnce(port: number, bytes: string | readonly string
   return toResponses(received);
 }
 
-/** A request: its first line, its header lines, its body. `Host` is added unless it is there. */
+/** Returns a request with this first line, these header lines and this body. Adds `Host` unless it's there. */
 export function toRequest(line: string, lines: readonly string[] = [], body = ""): string {
   const host = lines.some((header) => /^host:/i.test(header)) ? [] : ["Host: x"];
   return `${[line, ...host, ...lines].join("\r\n")}\r\n\r\n${body}`;
 }
 
-/** `stream` in pieces that end at `places`, each counted modulo its length. */
+/** Cuts `stream` at `places`, counted modulo its length. */
 export function cut(stream: string, places: readonly number[]): string[] {
   const ends = [...places.map((place) => place % stream.length), stream.length].sort((a, b) => a - b);
   return ends.map((end, index) => stream.slice(ends[index - 1] ?? 0, end)).filter((piece) => piece !== "");
 }
 
-/** `body` in chunks of these sizes, and one more with the rest. */
+/** Puts `body` in chunks of these sizes, and one more with the rest. */
 export function toChunks(body: string, sizes: readonly number[], extension = "", trailers = ""): string {
   let at = 0;
   let chunks = "";

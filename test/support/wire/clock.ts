@@ -1,9 +1,9 @@
-// The fake clock of a test that controls the timeouts of a listener.
+// A fake clock, for tests that control a listener's timeouts.
 
 import { jest } from "bun:test";
 import { openClient, toRequest } from "./client.ts";
 
-/** Waits until everything that was sent has arrived: an exchange on another connection ends after it. @param port of a listener of this process */
+/** Waits until everything sent has arrived, because an exchange on another connection finishes after that. @param port of a listener in this process */
 export async function waitForArrival(port: number): Promise<void> {
   const client = await openClient(port);
   for (let count = 1; count <= 2; count++) {
@@ -13,7 +13,7 @@ export async function waitForArrival(port: number): Promise<void> {
   client.socket.destroy();
 }
 
-/** Waits until everything that was sent has arrived, and then advances the fake clock by `seconds`. @param port as for `waitForArrival` */
+/** Waits until everything sent has arrived, then moves the fake clock forward. @param port as for `waitForArrival` */
 export async function advanceClockAfterArrival(port: number, seconds: number): Promise<void> {
   await waitForArrival(port);
   for (let second = 0; second < seconds; second++) {

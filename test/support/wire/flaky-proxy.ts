@@ -1,33 +1,33 @@
-// A real proxy between client and server, which fails in the ways that proxies do.
+// A real proxy between client and server that fails the way proxies do.
 
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 
 export type Misbehaviour =
-  /** Forwards the request, and cuts the connection instead of responding. */
+  /** Forwards the request, but cuts the connection instead of responding. */
   | "lose the response"
-  /** Forwards the request, and cuts the connection in the middle of the response. */
+  /** Forwards the request, but cuts the connection midway through the response. */
   | "cut the response short"
-  /** Responds itself that the server is busy. */
+  /** Says that the server is busy. */
   | "respond 503"
-  /** Forwards everything, far too late. */
+  /** Forwards everything, but far too late. */
   | "dawdle";
 
 export interface FlakyProxy {
   readonly url: string;
-  /** The requests received, as `METHOD path`. */
+  /** Requests received, as `METHOD path`. */
   readonly seen: readonly string[];
-  /** The misbehaviours for the next requests, one each. */
+  /** What to do wrong with the next requests, one entry each. */
   misbehave(...next: Misbehaviour[]): void;
-  /** Removes these headers from every response, until the next call. */
+  /** Removes these headers from every response until the next call. */
   without(...headers: string[]): void;
-  /** Marks every `ETag` as weak, as proxies do that compress. */
+  /** Weakens every `ETag`, like proxies that compress. */
   weakenTags(isOn: boolean): void;
   stop(): Promise<void>;
 }
 
-/** Starts a proxy to `target`, which is below the path `base` here. */
+/** Starts a proxy that serves `target` below the path `base`. */
 export async function startFlakyProxy(target: string, base = ""): Promise<FlakyProxy> {
   const seen: string[] = [];
   const coming: Misbehaviour[] = [];

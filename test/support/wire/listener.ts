@@ -1,4 +1,4 @@
-// A listener without the rest of the program. Its response to a request describes the request.
+// A listener without the rest of the program. Its responses describe the requests.
 
 import { type Listener, type ListenOptions, listen } from "../../../src/wire/listen.ts";
 import type { Handler, WireRequest } from "../../../src/wire/request.ts";
@@ -15,7 +15,7 @@ const defaults: ListenOptions = {
   memory: 256 * 1024 * 1024,
 };
 
-/** Listens on a free port. The body of an error is its reason, or `fault`. */
+/** Listens on a free port. An error's body is its reason, or `fault`. */
 export function startListener(
   respond: Handler["respond"],
   options: Partial<ListenOptions> = {},
@@ -30,7 +30,7 @@ export function text(body: string, status = 200, headers: Record<string, string>
   return { status, headers: toHeaderLines(headers), body };
 }
 
-/** Responds with method, target and body: `POST /x hello`. If the body cannot be read, responds with the reason. The limits are those of `readBody`. */
+/** Responds with method, target and body, such as `POST /x hello`, or with the reason why it can't read the body. The limits are for `readBody`. */
 export async function echo(request: WireRequest, maxBytes?: number, maxSeconds?: number): Promise<WireResponse> {
   try {
     const body = await request.readBody(maxBytes, maxSeconds);
@@ -41,7 +41,7 @@ export async function echo(request: WireRequest, maxBytes?: number, maxSeconds?:
   }
 }
 
-/** The same without waiting, for requests without a body. */
+/** The same without waiting, for requests that have no body. */
 export function echoNow({ method, target }: WireRequest): WireResponse {
   return text(`${method} ${target}`);
 }

@@ -1,6 +1,5 @@
-// Sends requests with Node's HTTP client until its input ends, and prints the results as JSON: the number of responses on kept connections and
-// on single connections (one request each), and each failure, with whether its connection was new. Arguments: a URL, the number of clients that keep
-// their connection, and the number of clients that open a connection per request.
+// Sends requests with Node's HTTP client until its input ends, and prints results as JSON: how many responses came on kept and on single-request connections,
+// and each failure, with whether its connection was new. Arguments: a URL, how many clients keep their connection, and how many open one per request.
 
 import http from "node:http";
 

@@ -1,4 +1,4 @@
-// A server on the parser of Node, to compare with. Run by `node` with the names of the header fields to report; prints its port.
+// A server on Node's parser, to compare with. Run it with the names of the headers to report; it prints its port.
 
 import { createServer } from "node:http";
 
@@ -24,7 +24,7 @@ const server = createServer((request, response) => {
     response.end(bytes);
   });
 });
-// Every method and expectation is accepted: the tests compare how requests are parsed.
+// Accepts every method and expectation, because tests only compare parsing.
 server.on("checkExpectation", (request, response) => server.emit("request", request, response));
 // After the responses to the previous requests.
 server.on("clientError", (_, socket) => setImmediate(() => socket.end(badRequest)));

@@ -1,10 +1,10 @@
-// Sends requests as bytes, also requests that no HTTP client would send.
+// Sends requests as raw bytes, even those that no HTTP client would send.
 
 import { connect } from "node:net";
 
 /**
- * Sends `pieces` to the server with a pause between them. Returns all bytes received until the server closes the connection, or sends nothing for
- * `quietMs`. Counts only the time in which a busy machine lets this process run.
+ * Sends `pieces` with pauses in between. Returns all bytes received until the server closes the connection or sends nothing for `quietMs`, which only counts
+ * time in which this process gets to run.
  */
 export function exchangeBytes(port: number, pieces: string | readonly string[], quietMs = 400): Promise<string> {
   return new Promise((resolve, reject) => {

@@ -1,17 +1,17 @@
-// A proxy on TCP that changes what clients send.
+// A TCP proxy that changes what clients send.
 
 import { connect, createServer, type Socket } from "node:net";
 
 export interface TcpProxy {
   readonly port: number;
-  /** How often the text `word` has been sent to the server, as it was before the change. */
+  /** How often clients have sent `word` to the server, before any change. */
   count(word: string): number;
-  /** From now on, new connections lead to another server. */
+  /** Sends new connections to another server from now on. */
   lead(target: number): void;
   stop(): Promise<void>;
 }
 
-/** @param words each is replaced by the other, which has the same length */
+/** @param words two of the same length, each replaced by the other */
 export async function startTcpProxy(target: number, words: Readonly<Record<string, string>> = {}): Promise<TcpProxy> {
   let port = target;
   const counts = new Map<string, number>();
