@@ -1,4 +1,4 @@
-// Settings whose values are checked together, or are words (src/config.ts).
+// Settings that are checked together, or whose values are words (src/config.ts).
 
 import { describe, expect, test } from "bun:test";
 import { readConfig } from "../../src/config.ts";
@@ -29,7 +29,7 @@ describe("how many requests a key may make at once", () => {
     );
   });
 
-  test("is rejected without a rate, because it would have no effect", () => {
+  test("rejected without a rate, because it would have no effect", () => {
     for (const settings of [{ BURST: "5" }, { RATE: "0", BURST: "5" }])
       expect(() => readConfig(settings)).toThrow(
         "--burst (STOREFRONT_BURST) has no effect without --rate (STOREFRONT_RATE)",
@@ -37,7 +37,7 @@ describe("how many requests a key may make at once", () => {
   });
 });
 
-test("agents are served unless `--mcp none` says otherwise, and no other word is accepted", () => {
+test("--mcp: agents are served unless it's `none`, and other words are rejected", () => {
   expect([{}, { MCP: "public" }, { MCP: "none" }].map((settings) => readConfig(settings).mcp)).toEqual([
     true,
     true,
@@ -47,8 +47,8 @@ test("agents are served unless `--mcp none` says otherwise, and no other word is
     expect(() => readConfig({ MCP })).toThrow(`--mcp (STOREFRONT_MCP) must be one of public, none, not "${MCP}"`);
 });
 
-describe("the query parameters to ignore", () => {
-  test("are names, separated by commas", () => {
+describe("query parameters to ignore", () => {
+  test("names separated by commas", () => {
     const names = (IGNORE_PARAMETERS?: string) => readConfig({ IGNORE_PARAMETERS }).ignoredParameters;
     expect([undefined, "lang", "lang, theme", "utm", "$ctx", "ctx[id]", "a.b:c-d_e"].map(names)).toEqual([
       [],
@@ -85,7 +85,7 @@ describe("the query parameters to ignore", () => {
     expect(() => readConfig({ IGNORE_PARAMETERS: text })).toThrow("must be names such as lang,theme");
   });
 
-  test("are at most 50", () => {
+  test("at most 50", () => {
     const names = (count: number) => Array.from({ length: count }, (_, i) => `x${i}`).join();
     expect(readConfig({ IGNORE_PARAMETERS: names(50) }).ignoredParameters).toHaveLength(50);
     expect(() => readConfig({ IGNORE_PARAMETERS: names(51) })).toThrow("at most 50 names, not 51");

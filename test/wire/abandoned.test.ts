@@ -1,4 +1,4 @@
-// A handler can ask whether the client of a request is still connected.
+// Handlers can ask whether a request's client is still connected.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { Listener } from "../../src/wire/listen.ts";
@@ -27,14 +27,14 @@ async function ask(): Promise<[WireClient, WireRequest]> {
   return [client, await arrived];
 }
 
-test("a request is abandoned when its connection is reset", async () => {
+test("abandoned request: connection reset", async () => {
   const [client, request] = await ask();
   expect(request.isAbandoned).toBe(false);
   client.socket.resetAndDestroy();
   await waitUntil(() => request.isAbandoned, "the reset");
 });
 
-test("a request is not abandoned when its client closes only its own side", async () => {
+test("abandoned request: not if the client only closes its own side", async () => {
   const [client, request] = await ask();
   const ended = new Promise<void>((resolve) => request.onClientEnd(resolve));
   client.socket.end();

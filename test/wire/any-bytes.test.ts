@@ -1,4 +1,4 @@
-// The listener responds to arbitrary bytes, or ends the connection, and no connection stays open.
+// Whatever bytes arrive, the listener responds or ends the connection, and no connection stays open.
 
 import { afterAll, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
@@ -27,7 +27,7 @@ const anyBytes = fc.oneof(
   words.map((text) => good + text),
 );
 
-test("any bytes get the same responses in any pieces, and then their connection ends", async () => {
+test("any bytes: same responses in any pieces, then the connection ends", async () => {
   const property = fc.asyncProperty(anyBytes, fc.array(fc.nat(), { maxLength: 6 }), async (bytes, cuts) => {
     const whole = await exchangeOnce(listener.port, bytes);
     for (const { status } of whole) expect([100, 200, 400]).toContain(status);
@@ -40,7 +40,7 @@ test("any bytes get the same responses in any pieces, and then their connection 
   expect(await exchangeOnce(listener.port, good)).toHaveLength(1);
 });
 
-test("no connection stays open, however its client ends it", async () => {
+test("any bytes: no connection stays open, however the client ends it", async () => {
   const open = () => readdirSync("/proc/self/fd").length;
   await exchangeOnce(listener.port, good);
   const before = open();

@@ -1,4 +1,4 @@
-// Request bodies in chunks, bodies after `Expect: 100-continue`, incomplete bodies, and bodies that the handler does not read.
+// Request bodies that are chunked, incomplete, unread, or wait for `100 Continue`.
 
 import { heapStats } from "bun:jsc";
 import { afterAll, describe, expect, test } from "bun:test";
@@ -27,7 +27,7 @@ const chunked = (target: string) => toRequest(`POST ${target} HTTP/1.1`, ["Trans
 const bodiesOf = async (bytes: string | string[]) => (await exchangeOnce(listener.port, bytes)).map(({ body }) => body);
 
 describe("a chunked body", () => {
-  test("is read the same in any chunks and any pieces", async () => {
+  test("same in any chunks and pieces", async () => {
     const bytes = fc.string({ unit: "binary-ascii", maxLength: 200 });
     const sizes = fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 10 });
     const cuts = fc.array(fc.nat(), { maxLength: 12 });
@@ -38,12 +38,12 @@ describe("a chunked body", () => {
     await fc.assert(property, { numRuns: 150 });
   });
 
-  test("is read when it arrives byte by byte", async () => {
+  test("byte by byte", async () => {
     const stream = chunked("/x") + toChunks("hello world", [1, 2, 3], ";a=b", "T: railer\r\n") + next;
     expect(await bodiesOf([...stream])).toEqual(["POST /x hello world", "GET /next "]);
   });
 
-  test("in a million chunks of one byte is stored in one buffer, not in a million objects", async () => {
+  test("a million one-byte chunks take one buffer", async () => {
     const framing = { length: 0, isChunked: true, isGzip: false, awaitsContinue: false, keepsAlive: undefined };
     const share = new MemoryShare(new ConnectionMemoryBudget(2 ** 30, () => {}), () => {});
     const body = new RequestBody(framing, 2 ** 20, share, { sendContinue() {}, schedule() {} }, false);
@@ -56,7 +56,7 @@ describe("a chunked body", () => {
     expect((await body.readWholeBody()).length).toBe(2 ** 20);
   });
 
-  test("that is malformed is not continued by later bytes, also if the response is late", async () => {
+  test("later bytes don't continue a malformed one, even before a late response", async () => {
     const client = await openClient(listener.port);
     client.send(chunked("/later"));
     client.send("zz\r\n");
@@ -77,7 +77,7 @@ async function arrive(): Promise<void> {
   for (let count = 0; count < 3; count++) await exchangeOnce(listener.port, next);
 }
 
-describe("a body that the handler does not read", () => {
+describe("an unread body", () => {
   test.each([
     ["of a length", toRequest("POST /unread HTTP/1.1", ["Content-Length: 200000"], "x".repeat(200_000))],
     ["in chunks", chunked("/unread") + toChunks("x".repeat(200_000), [1000, 50_000])],
@@ -89,7 +89,7 @@ describe("a body that the handler does not read", () => {
     expect(await bodiesOf(stream + next)).toEqual(["unread", "GET /next "]);
   });
 
-  test("ends the connection after the response if it is malformed", async () => {
+  test("ends the connection after the response if malformed", async () => {
     const client = await openClient(listener.port);
     client.send(chunked("/unread"));
     await client.responses(1);
@@ -100,11 +100,11 @@ describe("a body that the handler does not read", () => {
   });
 });
 
-describe("a body with Expect: 100-continue", () => {
+describe("Expect: 100-continue", () => {
   const expecting = (version: string, more: string[] = []) =>
     toRequest(`POST /x HTTP/${version}`, ["Content-Length: 5", "Expect: 100-Continue", ...more]);
 
-  test("is requested once with 100, and the connection stays open", async () => {
+  test("one 100, and the connection stays open", async () => {
     const client = await openClient(listener.port);
     client.send(expecting("1.1"));
     await client.until((received) => received === "HTTP/1.1 100 Continue\r\n\r\n");
@@ -119,11 +119,11 @@ describe("a body with Expect: 100-continue", () => {
     client.socket.destroy();
   });
 
-  test("is not requested with 100 if it arrives with the header section", async () => {
+  test("no 100 if the body came with the headers", async () => {
     expect(await bodiesOf(`${expecting("1.1")}hello${next}`)).toEqual(["POST /x hello", "GET /next "]);
   });
 
-  test("is not requested with 100 in HTTP/1.0", async () => {
+  test("no 100 in HTTP/1.0", async () => {
     const client = await openClient(listener.port);
     client.send(expecting("1.0"));
     await arrive();
@@ -133,7 +133,7 @@ describe("a body with Expect: 100-continue", () => {
     client.socket.destroy();
   });
 
-  test("is not requested with 100 if the handler does not read it; the connection ends, because the client may send the body or another request", async () => {
+  test("no 100 for an unread body, and the connection ends, because a body or another request may follow", async () => {
     const client = await openClient(listener.port);
     client.send(toRequest("POST /unread HTTP/1.1", ["Content-Length: 5", "Expect: 100-continue"]));
     const { received } = await client.ended();
@@ -142,7 +142,7 @@ describe("a body with Expect: 100-continue", () => {
     client.socket.destroy();
   });
 
-  test("is rejected without 100 if it is too large", async () => {
+  test("no 100 for a body that's too large", async () => {
     const client = await openClient(listener.port);
     client.send(toRequest("POST /x HTTP/1.1", ["Content-Length: 9999999", "Expect: 100-continue"]));
     const { received } = await client.ended();
@@ -152,13 +152,13 @@ describe("a body with Expect: 100-continue", () => {
   });
 });
 
-describe("a body that ends early", () => {
+describe("a body that's cut off", () => {
   test.each([
     ["of a length", toRequest("POST /x HTTP/1.1", ["Content-Length: 5"], "hell")],
     ["in the middle of a chunk", `${chunked("/x")}5\r\nhell`],
     ["before the last chunk", `${chunked("/x")}5\r\nhello\r\n`],
     ["in the middle of the last chunk", `${chunked("/x")}5\r\nhello\r\n0\r\n`],
-  ])("%s gets 400 if the client still reads", async (_, stream) => {
+  ])("%s gets a 400 if the client still reads", async (_, stream) => {
     const responses = await exchangeOnce(listener.port, stream);
     expect(responses.map(({ status, body }) => `${status} ${body}`)).toEqual(["400 malformed"]);
   });

@@ -1,4 +1,4 @@
-// The handler may allow a longer body than the listener. Until it has decided that, no more than the listener's limit is kept.
+// Handlers may allow longer bodies than the listener. Until one has decided, no more than the listener's limit is kept.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -71,7 +71,7 @@ describe.each([
     limit + 20_000,
     2 * limit + 77_777,
     longLimit,
-  ])("of %d bytes is read by a handler that allows it, and then the next request", async (length) => {
+  ])("%d bytes: read if the handler allows it, and then the next request", async (length) => {
     const client = await open(send("/long", length) + next);
     expect(summary(await client.responses(2))).toEqual([`200 ${length} true`, "200 GET /next "]);
   });
@@ -80,7 +80,7 @@ describe.each([
     limit + 1,
     limit + 20_000,
     longLimit,
-  ])("of %d bytes waits for a handler that decides later", async (length) => {
+  ])("%d bytes: waits for a handler that decides later", async (length) => {
     const client = await open(send("/later/long", length) + next);
     await waitUntil(() => releases.length === 1, "the handler");
     releases.pop()?.();
@@ -105,14 +105,14 @@ describe.each([
     expect(summary(await client.responses(2))).toEqual(["400 body-too-large", "200 GET /next "]);
   });
 
-  test("that the handler does not read is skipped, also if the handler responds later", async () => {
+  test("skipped if the handler doesn't read it, even if it responds later", async () => {
     const client = await open(send("/later/unread", longLimit) + next);
     await waitUntil(() => releases.length === 1, "the handler");
     releases.pop()?.();
     expect(summary(await client.responses(2))).toEqual(["200 unread", "200 GET /next "]);
   });
 
-  test("is not kept above the limit of the listener until the handler has decided", async () => {
+  test("nothing beyond the listener's limit is kept until the handler decides", async () => {
     const streams = Array.from({ length: 8 }, () => send("/later/long", longLimit));
     const opened = await Promise.all(streams.map(open));
     await waitUntil(() => releases.length === streams.length, "the handlers");
@@ -124,7 +124,7 @@ describe.each([
     expect(listener.usage().bytes).toBe(0);
   });
 
-  test("whose client closes its side is read to its end", async () => {
+  test("read to the end after the client closes its side", async () => {
     const client = await open(send("/later/long", limit + 30_000));
     client.socket.end();
     await waitUntil(() => releases.length === 1, "the handler");
@@ -133,7 +133,7 @@ describe.each([
     expect(summary(await client.responses(1))).toEqual([`200 ${limit + 30_000} true`]);
   });
 
-  test("whose client disconnects fails, and leaves no memory behind", async () => {
+  test("fails without leaking memory if the client disconnects", async () => {
     const client = await open(send("/later/long", longLimit));
     await waitUntil(() => releases.length === 1, "the handler");
     client.socket.resetAndDestroy();
@@ -143,7 +143,7 @@ describe.each([
   });
 });
 
-test("a body of any length in any pieces is read or rejected by its handler's limit, whenever the handler decides", async () => {
+test("body limit: the handler's applies, for any length and pieces, whenever it decides", async () => {
   const limits = { x: 100, long: 300 };
   const small = startListener(
     async (request) => {
@@ -178,7 +178,7 @@ test("a body of any length in any pieces is read or rejected by its handler's li
 });
 
 describe("a long body", () => {
-  test("that ends early is malformed, whether the handler has decided or not", async () => {
+  test("malformed if cut off, whether or not the handler has decided", async () => {
     for (const target of ["/long", "/later/long"]) {
       const client = await open(ofLength(target, longLimit, 2 * limit));
       client.socket.end();
@@ -191,7 +191,7 @@ describe("a long body", () => {
     }
   });
 
-  test("after Expect: 100-continue is requested only if the handler allows it", async () => {
+  test("Expect: 100-continue gets a 100 only if the handler allows the body", async () => {
     const expecting = (target: string) =>
       toRequest(`POST ${target} HTTP/1.1`, [`Content-Length: ${longLimit}`, "Expect: 100-continue"]);
     for (const target of ["/long", "/later/long"]) {
@@ -211,7 +211,7 @@ describe("a long body", () => {
     expect(received).toEndWith("body-too-large");
   });
 
-  test("uses no more memory than its Content-Length, before and after it is complete", async () => {
+  test("takes no more memory than its Content-Length, complete or not", async () => {
     const client = await open(ofLength("/long", longLimit, longLimit - 1));
     await waitUntil(() => listener.usage().bytes > 0, "the first bytes");
     let most = 0;

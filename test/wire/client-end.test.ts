@@ -1,4 +1,4 @@
-// While a handler works on a request, it learns that the client has closed its side or the connection.
+// A handler working on a request finds out when the client closes its side or the connection.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { connect } from "node:tls";
@@ -20,7 +20,7 @@ setInterval(() => {}, 1000);
 `;
 
 for (const secure of [false, true]) {
-  describe(`the handler learns of the end of a client ${secure ? "over TLS" : "without TLS"}`, () => {
+  describe(`client end ${secure ? "over TLS" : "without TLS"}`, () => {
     let listener: Listener;
     /** The targets of requests that have arrived, and the targets of requests whose client has ended before the response. */
     let arrived: string[];
@@ -63,7 +63,7 @@ for (const secure of [false, true]) {
       client.socket.destroy();
     }
 
-    test("when the client closes its side; the client still gets the response", async () => {
+    test("closes its side, and still gets the response", async () => {
       const client = await open();
       client.send(get("/wait"));
       await waitUntil(() => arrived.length === 1, "the request");
@@ -76,14 +76,14 @@ for (const secure of [false, true]) {
       client.socket.destroy();
     });
 
-    test("when the client closes its side together with its request", async () => {
+    test("closes its side along with the request", async () => {
       const client = await open();
       client.socket.end(get("/wait"));
       expect(await client.responses(1)).toMatchObject([{ body: "waited" }]);
       client.socket.destroy();
     });
 
-    test("when the client closes its side after several requests; each request gets its response", async () => {
+    test("closes its side after several requests, and gets all responses", async () => {
       const client = await open();
       client.send(get("/wait") + get("/wait") + get("/other"));
       await waitUntil(() => arrived.length === 1, "the request");
@@ -92,7 +92,7 @@ for (const secure of [false, true]) {
       client.socket.destroy();
     });
 
-    test("when the connection is reset", async () => {
+    test("connection reset", async () => {
       const client = await open();
       client.send(get("/wait"));
       await waitUntil(() => arrived.length === 1, "the request");
@@ -102,7 +102,7 @@ for (const secure of [false, true]) {
       await waitUntil(() => listener.usage().connections === 0, "the end of the connection");
     });
 
-    test("when the process of the client is killed", async () => {
+    test("client process killed", async () => {
       const program = ["-e", waitingProgram(secure), "x", String(listener.port)];
       const child = Bun.spawn(["node", ...program], { stdio: ["ignore", "ignore", "ignore"] });
       await waitUntil(() => arrived.length === 1, "the request");
@@ -113,7 +113,7 @@ for (const secure of [false, true]) {
       await waitUntil(() => listener.usage().connections === 0, "the end of the connection");
     });
 
-    test("but not after the response, and not while the client is connected", async () => {
+    test("not reported after the response, or while the client is connected", async () => {
       const client = await open();
       client.send(get("/other") + get("/wait"));
       await waitUntil(() => arrived.length === 2, "the requests");
@@ -129,7 +129,7 @@ for (const secure of [false, true]) {
   });
 }
 
-test("a client that sends many requests before the first response uses limited memory, and its connection ends after the response", async () => {
+test("client end: many requests before the first response take limited memory", async () => {
   const released = Promise.withResolvers<void>();
   const listener = startListener(() => released.promise.then(() => text("waited")), { idleTimeoutSeconds: 1 });
   try {

@@ -1,4 +1,4 @@
-// As many connections as the limit allows, and one more connection.
+// One connection more than the limit allows.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
@@ -70,7 +70,7 @@ describe("at the limit of connections", () => {
   test.each([
     ["", false],
     [" over TLS", true],
-  ])("a new connection ends the connection that has been idle longest%s", async (_, isSecure) => {
+  ])("a new connection pushes out the longest idle one%s", async (_, isSecure) => {
     start(isSecure ? { tls: makeCertificate() } : {});
     const [first, second, ...others] = (await openAll(limit)) as [WireClient, WireClient, ...WireClient[]];
     for (const client of [...others, first]) await use(client);
@@ -80,7 +80,7 @@ describe("at the limit of connections", () => {
     for (const client of [...others, first]) expect(await isKept(client)).toBe(true);
   });
 
-  test("half a request does not make a connection busy, even if more of it arrives", async () => {
+  test("half a request doesn't make a connection busy, even if more arrives", async () => {
     start();
     const [first, ...others] = (await openAll(limit)) as [WireClient, ...WireClient[]];
     first.send("GET / HTTP/1.1\r\nHost: ");
@@ -93,7 +93,7 @@ describe("at the limit of connections", () => {
     for (const client of others) expect(await isKept(client)).toBe(true);
   });
 
-  test("the descriptor of a connection that is turned away before its TLS handshake is closed", async () => {
+  test("a connection turned away before its TLS handshake frees its descriptor", async () => {
     start({ tls: makeCertificate() });
     for (const client of await openAll(limit)) client.send(get("/waiting"));
     await waitUntil(() => releases.length === limit, "all requests");
@@ -107,7 +107,7 @@ describe("at the limit of connections", () => {
     for (const socket of late) socket.destroy();
   });
 
-  test("a connection with a request in flight stays open, and a new connection is closed if no connection is idle", async () => {
+  test("without an idle connection, a new one is closed", async () => {
     start();
     const busy = await openAll(limit);
     for (const client of busy) client.send(get("/waiting"));
@@ -120,7 +120,7 @@ describe("at the limit of connections", () => {
     expect(await isKept(await open())).toBe(true);
   });
 
-  test("a connection that was closed during its request does not count", async () => {
+  test("a connection closed during its request doesn't count", async () => {
     start();
     const busy = await openAll(limit);
     for (const client of busy) client.send(get("/waiting"));

@@ -1,4 +1,4 @@
-// Which connection ends for a new connection at the limit (src/wire/connection-places.ts). The test controls the listener's clock.
+// Which connection makes way for a new one at the limit (src/wire/connection-places.ts). Tests control the listener's clock.
 
 import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
 import type { Listener } from "../../src/wire/listen.ts";
@@ -106,7 +106,7 @@ const get = (target: string) => toRequest(`GET ${target} HTTP/1.1`);
 const halfBody = toRequest("POST / HTTP/1.1", ["Content-Length: 99"], "half of a body");
 const busy = get("/later");
 
-describe("at the limit, a new connection ends the connection of", () => {
+describe("at the limit, a new connection pushes out", () => {
   test.each<[string, string]>([
     ["does not read its response", get("/large")],
     ["does not send all of its body", halfBody],
@@ -125,7 +125,7 @@ describe("at the limit, a new connection ends the connection of", () => {
     expect(listener.usage().connections).toBe(limit);
   });
 
-  test("a client that does not read, also if the server was too busy to try another write", async () => {
+  test("a client that doesn't read, even if the server was too busy to try another write", async () => {
     await openAll(limit, get("/large"));
     await advanceClock(1);
     // Advance the clock in one step, without a tick in between.
@@ -145,7 +145,7 @@ describe("at the limit, a new connection ends the connection of", () => {
     expect(await areOpen([first, later, ...others])).toEqual([false, true, true, true, true, true]);
   });
 
-  test("the client that sends its body most slowly", async () => {
+  test("the client that's slowest to send its body", async () => {
     const body = toRequest("POST / HTTP/1.1", ["Content-Length: 500000"], "a body");
     const all = await openAll(limit, body);
     for (let second = 0; second < 5; second++) {
@@ -185,7 +185,7 @@ describe("at the limit, a new connection ends the connection of", () => {
 });
 
 describe("at the limit of connections", () => {
-  test("requests in progress and connections that were just opened stay open", async () => {
+  test("requests in progress and new connections stay", async () => {
     const working = await openAll(2, toRequest("POST /read-and-later HTTP/1.1", ["Content-Length: 4"], "body"));
     const dropping = await openAll(1, toRequest("GET /later HTTP/1.1", ["Content-Length: 4"], "bo"));
     const slow = await openAll(limit - 4, get("/large"));
@@ -201,7 +201,7 @@ describe("at the limit of connections", () => {
     expect((await (working[0] as WireClient).responses(1))[0]?.body).toBe("POST /read-and-later body");
   });
 
-  test("a connection without a request stays open for its first two seconds", async () => {
+  test("a connection without a request stays for two seconds", async () => {
     await openAll(limit - 2, toRequest("GET /later HTTP/1.1"));
     const [newborn] = (await openAll(1)) as [WireClient];
     await openAll(1, toRequest("GET /later HTTP/1.1"));
@@ -214,7 +214,7 @@ describe("at the limit of connections", () => {
     for (const release of releases) release();
   });
 
-  test("a client that opens many connections does not end the responses of other clients", async () => {
+  test("a client that opens many connections doesn't cost others their responses", async () => {
     const slow = await openAll(limit / 2, get("/large"));
     await advanceClock(4);
     await openAll(4 * limit);

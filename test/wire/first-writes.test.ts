@@ -1,4 +1,4 @@
-// The first write of a new response, and the memory of the rest until the client reads it.
+// A new response's first write, and the memory for the rest until the client reads it.
 
 import { expect, test } from "bun:test";
 import type { Socket } from "bun";
@@ -34,7 +34,7 @@ function openOutput(memory: ConnectionMemoryBudget, space: number) {
 const unlimited = () => new ConnectionMemoryBudget(Number.POSITIVE_INFINITY, () => {});
 const large = joinWithHeadroom([Buffer.alloc(1024 * 1024, "l")]);
 
-test("hundreds of large responses in one tick write only their beginnings, and small responses are written completely", async () => {
+test("first writes: hundreds of large responses in a tick only start, small ones are complete", async () => {
   const memory = unlimited();
   await nextImmediate();
   const outputs = Array.from({ length: 300 }, () => openOutput(memory, Number.POSITIVE_INFINITY));
@@ -59,7 +59,7 @@ test("hundreds of large responses in one tick write only their beginnings, and s
   expect(next.written().length).toBe(512 * 1024);
 });
 
-test("a body that waits for many clients is in memory once, also if the kernel accepts no byte of it", () => {
+test("unsent body: in memory once for many clients, even if the kernel takes none of it", () => {
   const memory = unlimited();
   const outputs = Array.from({ length: 20 }, () => openOutput(memory, 0));
   for (const { output } of outputs) send(output, large);

@@ -1,4 +1,4 @@
-// Requests that a proxy before the server could read differently (RFC 9112 section 11.2) are rejected, and no bytes after them are read.
+// Requests that a proxy in front could read differently (RFC 9112 section 11.2) are rejected, and nothing after them is read.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { exchangeOnce, openClient, toRequest } from "../support/wire/client.ts";
@@ -116,7 +116,7 @@ describe("a request", () => {
     ["a NUL before the request", `\0${toRequest("GET /x HTTP/1.1")}`],
     ["a TLS hello", "\x16\x03\x01\x02\x00\x01\x00"],
     ["a SOCKS hello", "\x05\x01\x00"],
-  ])("with %s is rejected before its body, and its connection is closed", async (_, bytes) => {
+  ])("with %s: rejected before its body, connection closed", async (_, bytes) => {
     const responses = await exchangeOnce(listener.port, bytes + smuggled);
     expect(responses.map(({ status, body }) => `${status} ${body}`)).toEqual(["400 malformed"]);
     expect(responses[0]?.headers.connection).toBe("close");
@@ -131,7 +131,7 @@ describe("an incomplete header section", () => {
     ["a line that ends in LF", "GET / HTTP/1.1\r\nHost: x\n"],
     ["an empty line that is a LF", "\n"],
     ["more than 16 KiB", `GET /${"x".repeat(16 * 1024)}`],
-  ])("with %s is rejected at once", async (_, bytes) => {
+  ])("with %s: rejected right away", async (_, bytes) => {
     const client = await openClient(listener.port);
     client.send(bytes);
     const [response] = await client.responses(1);
@@ -174,7 +174,7 @@ describe("a chunked body", () => {
     ["a trailer with a coding", "5\r\nhello\r\n0\r\nTransfer-Encoding: chunked\r\n\r\n"],
     ["a folded trailer", "5\r\nhello\r\n0\r\nA: b\r\n c\r\n\r\n"],
     ["endless trailers", `5\r\nhello\r\n0\r\n${"A: b\r\n".repeat(4000)}\r\n`],
-  ])("with %s is rejected, and its connection is closed", async (_, body) => {
+  ])("with %s: rejected, connection closed", async (_, body) => {
     const header = post("Transfer-Encoding: chunked");
     for (const pieces of [[header + body + smuggled], [header, body + smuggled], [header, body, smuggled]]) {
       const responses = await exchangeOnce(listener.port, pieces);
@@ -196,7 +196,7 @@ describe("limits", () => {
   test.each([
     ["", size],
     ["\r\n", size],
-  ])("a header section of 16 KiB after %j is accepted, and a header section with one byte more is rejected, in any pieces", async (before, most) => {
+  ])("header section after %j: 16 KiB but not a byte more, in any pieces", async (before, most) => {
     for (const pieces of piecesOf(requestOf(most, before))) {
       const responses = await exchangeOnce(listener.port, [...pieces, smuggled]);
       expect(responses.map(({ body }) => body)).toEqual(["GET /x ", "GET /smuggled "]);
@@ -211,7 +211,7 @@ describe("limits", () => {
     ["before data", (extension: string) => `5${extension}\r\nhello\r\n0\r\n\r\n`],
     ["before the end", (extension: string) => `5\r\nhello\r\n0${extension}\r\n\r\n`],
     ["in the trailers", (extension: string) => `5\r\nhello\r\n0\r\nA:${extension.slice(1)}\r\n\r\n`],
-  ])("a line %s of 1024 bytes is accepted, and a line of 1025 bytes is rejected, wherever the bytes are split", async (_, bodyWith) => {
+  ])("a line %s: 1024 but not 1025 bytes, wherever it's split", async (_, bodyWith) => {
     const header = post("Transfer-Encoding: chunked");
     for (const [length, expected] of [
       [1024, ["POST /x hello", "GET /smuggled "]],
@@ -226,7 +226,7 @@ describe("limits", () => {
     }
   });
 
-  test("an endless line of a chunked body is rejected when it is too long", async () => {
+  test("chunked body: endless line", async () => {
     const client = await openClient(listener.port);
     client.send(`${post("Transfer-Encoding: chunked")}5;${"e".repeat(1100)}`);
     const [response] = await client.responses(1);
@@ -234,7 +234,7 @@ describe("limits", () => {
     client.socket.destroy();
   });
 
-  test("a trailer section of 16 KiB is accepted, and a trailer section with one byte more is rejected", async () => {
+  test("trailer section: 16 KiB but not a byte more", async () => {
     const line = `A: ${"b".repeat(507)}\r\n`;
     const body = (trailers: string) => `${post("Transfer-Encoding: chunked")}5\r\nhello\r\n0\r\n${trailers}\r\n`;
     const bodies = async (bytes: string) =>
@@ -285,7 +285,7 @@ describe("an unusual request", () => {
   });
 });
 
-test("a CONNECT is the last request of its connection: what follows is meant for a tunnel", async () => {
+test("CONNECT: last request, because what follows is meant for a tunnel", async () => {
   for (const lines of [[], ["Connection: keep-alive"]]) {
     const bytes = toRequest("GET /before HTTP/1.1", lines) + toRequest("CONNECT y:443 HTTP/1.1", lines) + smuggled;
     const responses = await exchangeOnce(listener.port, bytes);

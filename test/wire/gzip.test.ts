@@ -1,4 +1,4 @@
-// Bodies in the content coding gzip: they are decompressed while they arrive, and the limit holds for their decompressed size.
+// Gzipped bodies are decompressed while they arrive, and the limit applies to their decompressed size.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { deflateRawSync, gzipSync } from "node:zlib";
@@ -37,7 +37,7 @@ const inChunks = (body: string, sizes: number[] = [], target = "/x") =>
 const bodiesOf = async (bytes: string | string[]) => (await exchangeOnce(listener.port, bytes)).map(({ body }) => body);
 
 describe("a gzip body", () => {
-  test("is read the same in any pieces and chunks, and with several members", async () => {
+  test("same in any pieces and chunks, and with several members", async () => {
     const contents = fc.array(fc.string({ unit: "binary-ascii", maxLength: 100 }), { minLength: 1, maxLength: 3 });
     const sizes = fc.array(fc.integer({ min: 1, max: 30 }), { maxLength: 10 });
     const cuts = fc.array(fc.nat(), { maxLength: 8 });
@@ -57,11 +57,11 @@ describe("a gzip body", () => {
     expect(await bodiesOf(ofLength("hello", "/x", `Content-Encoding: ${name}`))).toEqual(["hello"]);
   });
 
-  test("may have no bytes", async () => {
+  test("no bytes at all", async () => {
     expect(await bodiesOf(ofLength("") + inChunks("") + next)).toEqual(["", "", ""]);
   });
 
-  test("that arrived before the handler asks for it, and one that the handler does not read", async () => {
+  test("arrives before the handler asks, or is never read", async () => {
     const client = await openClient(listener.port);
     client.send(ofLength(gzip("hello"), "/later") + ofLength(gzip("x"), "/unread") + next);
     await exchangeOnce(listener.port, next);
@@ -70,7 +70,7 @@ describe("a gzip body", () => {
     client.socket.destroy();
   });
 
-  test("is asked for by 100 Continue", async () => {
+  test("100 Continue", async () => {
     const body = gzip("hello");
     const client = await openClient(listener.port);
     const lines = [coding, `Content-Length: ${body.length}`, "Expect: 100-continue"];
@@ -111,7 +111,7 @@ describe("a gzip body", () => {
     ["and then other bytes", `${valid}xyz`, "other bytes follow"],
     ["and then zeros", `${valid}\0\0\0`, "other bytes follow"],
     ["and then zeros and another member", `${valid}\0${valid}`, "other bytes follow"],
-  ])("%s is malformed, however it arrives, and the next request is read", async (_, body, detail) => {
+  ])("%s: malformed however it arrives, and the next request is read", async (_, body, detail) => {
     for (const stream of [ofLength(body) + next, inChunks(body, [1, 2, 3, 5, 8]) + next]) {
       for (const pieces of [[stream], [...stream]]) {
         const [malformed, last] = await exchangeOnce(listener.port, pieces);
@@ -121,7 +121,7 @@ describe("a gzip body", () => {
     }
   });
 
-  test("above the limit when decompressed is too large as soon as that is known", async () => {
+  test("too large once decompressed: rejected as soon as that's known", async () => {
     const bomb = gzip(Buffer.alloc(100 * limit));
     const client = await openClient(listener.port);
     client.send(ofLength(bomb).slice(0, -bomb.length + 5000));
@@ -132,7 +132,7 @@ describe("a gzip body", () => {
     client.socket.destroy();
   });
 
-  test("above the limit when compressed is too large", async () => {
+  test("too large while compressed", async () => {
     const content = crypto.getRandomValues(Buffer.alloc(limit + 1, 0).subarray(0, 65536));
     const body = gzip(Buffer.concat(Array(17).fill(content)));
     const [response] = await exchangeOnce(listener.port, ofLength(body.padEnd(limit + 1, "x")) + next);
@@ -140,7 +140,7 @@ describe("a gzip body", () => {
   });
 });
 
-test("an incomplete gzip body counts with the memory of its decoder, and after its end with none", async () => {
+test("gzip memory: counts the decoder until the body is complete", async () => {
   const budget = new ConnectionMemoryBudget(2 ** 30, () => {});
   const share = new MemoryShare(budget, () => {});
   const content = crypto.getRandomValues(Buffer.alloc(40_000));

@@ -1,4 +1,4 @@
-// Timeouts of clients that send or read nothing, or too slowly. The test controls the listener's clock.
+// Timeouts for clients that send or read nothing, or too slowly. Tests control the listener's clock.
 
 import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
 import { readdirSync } from "node:fs";
@@ -119,7 +119,7 @@ describe("a client times out", () => {
     client.socket.destroy();
   });
 
-  test("that sends an endless header section byte by byte", async () => {
+  test("that sends endless headers byte by byte", async () => {
     const client = await openClient(listener.port);
     client.send("GET / HTTP/1.1\r\nHost: x\r\nX: ");
     for (let second = 0; second < idleTimeoutSeconds + 2; second++) {
@@ -151,7 +151,7 @@ describe("a client times out", () => {
     client.socket.destroy();
   });
 
-  test("that reads less than 256 bytes per second of a response in a minute, whatever the idle timeout is", async () => {
+  test("that reads under 256 bytes per second for a minute, whatever the idle timeout", async () => {
     const patient = startListener(respond, { idleTimeoutSeconds: 3600 });
     const client = await openClient(patient.port);
     client.socket.pause();
@@ -171,7 +171,7 @@ describe("a client times out", () => {
     await patient.stop(0);
   });
 
-  test("that does not read its response, although it sends more bytes", async () => {
+  test("that sends more instead of reading its response", async () => {
     const client = await openClient(listener.port);
     client.socket.pause();
     client.send(toRequest("GET /huge HTTP/1.1"));
@@ -185,7 +185,7 @@ describe("a client times out", () => {
     client.socket.destroy();
   });
 
-  test("that continues to send after the last response, but only after 30 timeouts", async () => {
+  test("that keeps sending after the last response, but only after 30 timeouts", async () => {
     const client = await openClient(listener.port);
     client.send(toRequest("GET / HTTP/1.1", ["Connection: close"]));
     await client.ended();
@@ -200,7 +200,7 @@ describe("a client times out", () => {
     expect(isClosed).toBe(true);
   });
 
-  test("that stops in its TLS handshake", async () => {
+  test("that stalls in its TLS handshake", async () => {
     const secure = startListener(respond, { idleTimeoutSeconds, tls: makeCertificate() });
     const socket = connect(secure.port, "127.0.0.1", () => socket.write("\x16\x03\x01\x02\x00"));
     socket.on("error", () => {});
@@ -212,7 +212,7 @@ describe("a client times out", () => {
   });
 });
 
-test("the descriptor of a TLS client that times out and does not close its side is closed", async () => {
+test("TLS timeout: frees the descriptor even if the client doesn't close its side", async () => {
   const secure = startListener(respond, { idleTimeoutSeconds, tls: makeCertificate() });
   const options = JSON.stringify({ port: secure.port, host: "127.0.0.1", rejectUnauthorized: false });
   const script = `require("tls").connect(${options}, () => console.log("connected"))`;
@@ -231,8 +231,8 @@ test("the descriptor of a TLS client that times out and does not close its side 
   await secure.stop(0);
 });
 
-describe("a client does not time out", () => {
-  test("in the header section after an empty line, because the timeout starts again with the request line", async () => {
+describe("a client doesn't time out", () => {
+  test("in the headers after an empty line, because the request line starts a new timeout", async () => {
     const client = await openClient(listener.port);
     for (const bytes of ["\r\n", "GET / HTTP/1.1\r\n", "Host: x\r\n\r\n"]) {
       client.send(bytes);
@@ -254,7 +254,7 @@ describe("a client does not time out", () => {
     client.socket.destroy();
   });
 
-  test("while its long body waits for the handler to allow it", async () => {
+  test("while its long body waits for the handler's permission", async () => {
     const client = await openClient(listener.port);
     client.send(toRequest("POST /later HTTP/1.1", ["Content-Length: 2000000"], "a".repeat(1_999_999)));
     await advanceClock(5 * idleTimeoutSeconds);
@@ -265,7 +265,7 @@ describe("a client does not time out", () => {
     client.socket.destroy();
   });
 
-  test("while it waits for 100 to send its body", async () => {
+  test("while it waits for a 100", async () => {
     const client = await openClient(listener.port);
     client.send(toRequest("POST /later HTTP/1.1", ["Content-Length: 3", "Expect: 100-continue"]));
     await advanceClock(5 * idleTimeoutSeconds);
@@ -291,7 +291,7 @@ describe("a client does not time out", () => {
     client.socket.destroy();
   });
 
-  test("while it reads too little for the kernel to report free space", async () => {
+  test("while it reads too little for the kernel to notice", async () => {
     const client = await openClient(listener.port);
     const allow = limitReading(client);
     client.send(toRequest("GET /large HTTP/1.1"));
@@ -305,7 +305,7 @@ describe("a client does not time out", () => {
     client.socket.destroy();
   });
 
-  test("in the header section after a response that it reads slowly", async () => {
+  test("in the headers after a response that it read slowly", async () => {
     const client = await openClient(listener.port);
     const allow = limitReading(client);
     client.send(`${toRequest("GET /large HTTP/1.1")}GET /next HTTP/1.1\r\nHost:`);
@@ -322,7 +322,7 @@ describe("a client does not time out", () => {
     client.socket.destroy();
   });
 
-  test("while it has not read the bytes that the kernel has accepted", async () => {
+  test("while it hasn't read what the kernel has accepted", async () => {
     const client = await openClient(listener.port);
     client.socket.pause();
     client.send(toRequest("GET /medium HTTP/1.1", ["Content-Length: 1000000"], "m".repeat(1_000_000)));

@@ -1,4 +1,4 @@
-// Responses that are larger than the kernel's send buffer, and clients that do not read them.
+// Responses larger than the kernel's send buffer, and clients that don't read them.
 
 import { afterAll, expect, test } from "bun:test";
 import { joinWithHeadroom } from "../../src/lib/bytes.ts";
@@ -48,7 +48,7 @@ test.each(["pieces", "headroom"])("a client that reads with pauses gets every by
   other.socket.destroy();
 });
 
-test("a client that disconnects in the middle of a response does not affect other clients", async () => {
+test("large response: a client that disconnects midway doesn't affect others", async () => {
   const other = await openClient(listener.port);
   for (let count = 1; count <= 20; count++) {
     const client = await openClient(listener.port);
@@ -62,7 +62,7 @@ test("a client that disconnects in the middle of a response does not affect othe
   other.socket.destroy();
 });
 
-test("a client that reads late gets its own responses, without bytes of responses to other clients", async () => {
+test("large response: a late reader gets its own bytes and no one else's", async () => {
   const slow = await openClient(listener.port);
   slow.socket.pause();
   const count = 300;

@@ -1,4 +1,4 @@
-// Compares the listener with Node's parser: the listener rejects each request that Node rejects, and both read the same from accepted requests.
+// Compares the listener with Node's parser. It rejects every request that Node rejects, and reads accepted ones the same way.
 
 import { afterAll, expect, test } from "bun:test";
 import { METHODS } from "node:http";
@@ -115,7 +115,7 @@ const keepAliveAfterSpaces = /HTTP\/1\.0\r\n(?:.+\r\n)*Connection: {2,}keep-aliv
 const readBy = (responses: ReceivedResponse[]) =>
   responses.filter(({ status }) => status === 200).map(({ body }) => JSON.parse(body));
 
-test("every request that is accepted is accepted by Node too, with the same meaning", async () => {
+test("like Node: every accepted request means the same", async () => {
   const edits = fc.array(edit, { maxLength: 2 });
   let count = 0;
   const property = fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 3 }), edits, async (all, edits) => {

@@ -1,4 +1,4 @@
-// Requests that are sent before the responses to the previous ones (RFC 9112 section 9.3.2).
+// Requests sent before earlier ones have their responses (RFC 9112 section 9.3.2).
 
 import { afterAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -52,7 +52,7 @@ const request: fc.Arbitrary<Case> = fc.oneof(
 );
 
 describe("a stream of requests", () => {
-  test("gets the same responses in any pieces", async () => {
+  test("same responses in any pieces", async () => {
     const cuts = fc.array(fc.nat(), { maxLength: 20 });
     const property = fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 8 }), cuts, async (cases, cuts) => {
       const client = await openClient(listener.port);
@@ -66,7 +66,7 @@ describe("a stream of requests", () => {
     await fc.assert(property, { numRuns: 120 });
   });
 
-  test("of many thousands gets its responses in order", async () => {
+  test("many thousands: responses in order", async () => {
     const count = 20_000;
     const responses = await exchangeOnce(
       listener.port,
@@ -77,7 +77,7 @@ describe("a stream of requests", () => {
     expect(responses.map(({ body }) => body)).toEqual(sequence(count).map((index) => `GET /now/${index}`));
   });
 
-  test("of many thousands gets later responses in order", async () => {
+  test("many thousands: late responses in order", async () => {
     const count = 5000;
     const responses = await exchangeOnce(
       listener.port,
@@ -88,37 +88,37 @@ describe("a stream of requests", () => {
     expect(responses.map(({ body }) => body)).toEqual(sequence(count).map((index) => `GET /later/${index} `));
   });
 
-  test("that ends gets all its responses, also after a late or large response", async () => {
+  test("all responses after the client's end, even late or large ones", async () => {
     const responses = await exchangeOnce(listener.port, [get("/later"), get("/large") + get("/later") + get("/now")]);
     expect(responses.map(({ body }) => body)).toEqual(["GET /later ", large, "GET /later ", "GET /now"]);
   });
 
-  test("that ends in the middle of a request gets the responses to the requests before it", async () => {
+  test("cut off in a request: responses to earlier ones", async () => {
     const responses = await exchangeOnce(listener.port, `${get("/later") + get("/now")}GET /ha`);
     expect(responses.map(({ body }) => body)).toEqual(["GET /later ", "GET /now"]);
   });
 
-  test("that ends in bytes that are not a request gets its responses and then a 400, even if many bytes follow", async () => {
+  test("garbage at the end: responses, then a 400, even if many bytes follow", async () => {
     const stream = `${get("/later")}${get("/now").repeat(5000)}BAD\r\n\r\n${"x".repeat(300_000)}`;
     const responses = await exchangeOnce(listener.port, stream);
     expect(responses).toHaveLength(5002);
     expect(responses.at(-1)?.body).toBe("malformed");
   });
 
-  test("gets no responses after `Connection: close`", async () => {
+  test("no responses after `Connection: close`", async () => {
     const last = toRequest("GET /now HTTP/1.1", ["Connection: foo , Close"]);
     const responses = await exchangeOnce(listener.port, get("/now") + last + get("/now/more"));
     expect(responses.map(({ headers }) => headers.connection)).toEqual([undefined, "close"]);
   });
 });
 
-describe("a client that sends and does not read", () => {
+describe("a client that sends but doesn't read", () => {
   const much = Buffer.from(get("/now").repeat(2 ** 20));
 
   test.each([
     ["while its request is with the handler", 1, "/waiting"],
     ["while large responses wait for it", 40, "/large"],
-  ])("%s is paused, does not affect others, and gets its responses when it reads", async (_, count, first) => {
+  ])("%s is paused, doesn't affect others, and gets its responses when it reads", async (_, count, first) => {
     const client = await openClient(listener.port);
     client.socket.pause();
     client.send(get(first).repeat(count));

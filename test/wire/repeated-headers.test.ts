@@ -1,4 +1,4 @@
-// A header reader caches parts of the last header of its connection. It reads each header like a new reader, whatever it has read before.
+// A header reader caches parts of its connection's last header, but reads every header as a new reader would.
 
 import { describe, expect, test } from "bun:test";
 import { HeaderReader } from "../../src/wire/header-reader.ts";
@@ -86,7 +86,7 @@ describe("after a request, a reader reads like a new reader:", () => {
     expect(readWith(reader, input)).toEqual(readWith(new HeaderReader(), input));
   });
 
-  test("any two requests in succession", () => {
+  test("any two requests in a row", () => {
     const reader = new HeaderReader();
     for (const [, one] of next) {
       for (const [, other] of next) {
@@ -96,7 +96,7 @@ describe("after a request, a reader reads like a new reader:", () => {
   });
 });
 
-test("an HTTP/1.0 request with the same header section as the chunked HTTP/1.1 request before it is rejected", () => {
+test("HTTP/1.0 request with the headers of a chunked HTTP/1.1 one: rejected", () => {
   const reader = new HeaderReader();
   const chunked = "Host: a\r\nTransfer-Encoding: chunked\r\n\r\n";
   expect(readWith(reader, `POST / HTTP/1.1\r\n${chunked}`)).toMatchObject({ method: "POST" });
@@ -105,7 +105,7 @@ test("an HTTP/1.0 request with the same header section as the chunked HTTP/1.1 r
   );
 });
 
-test("bytes that change after a request was read do not change the next one", () => {
+test("bytes changed after a request was read: no effect on the next one", () => {
   const reader = new HeaderReader();
   const input = Buffer.from(`${request}${request}`, "latin1");
   const first = reader.parse(input);

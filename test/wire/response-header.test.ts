@@ -1,4 +1,4 @@
-// Header lines that consist of parts are written like their joined text.
+// Header lines in parts are written like their joined text.
 
 import { expect, test } from "bun:test";
 import { type HeaderParts, joinParts, maxByteLength, toHeaderLines, writeEndingAt } from "../../src/wire/response.ts";
@@ -34,6 +34,6 @@ test.each(cases.map((part) => ({ part })))("the part $part is written like its j
   expect(maxByteLength([part])).toBeGreaterThanOrEqual(text.length);
 });
 
-test("each field is written as a line", () => {
+test("header lines: one per field", () => {
   expect(joinParts(toHeaderLines({ A: "b", C: ["d", 1] }))).toBe("A: b\r\nC: d1\r\n");
 });

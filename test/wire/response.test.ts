@@ -1,4 +1,4 @@
-// Responses: the parts that depend on the request's method and version, and values that must not be sent.
+// What in a response depends on the request's method and version, and values that mustn't be sent.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { statusOf } from "../../src/formats/format.ts";
@@ -72,7 +72,7 @@ describe("a response", () => {
     ["bytes with too little headroom", "/headroom-long-header", "bytes"],
     ["no body", "/none", ""],
     ["a long header", "/long-header", "x"],
-  ])("of %s has its length and the date, and HEAD gets the same header section without the body", async (_, path, body) => {
+  ])("of %s has its length and date, and HEAD gets the same without the body", async (_, path, body) => {
     const [got] = await exchangeOnce(listener.port, toRequest(`GET ${path} HTTP/1.1`));
     expect(got?.body).toBe(body);
     expect(Date.parse(got?.headers.date ?? "")).toBeGreaterThan(Date.now() - 5000);
@@ -112,7 +112,7 @@ describe("the connection", () => {
   });
 });
 
-test("each status has the reason phrase of its RFC", async () => {
+test("reason phrases: as in the RFCs", async () => {
   const seen: string[] = [];
   for (const status of reasons.keys()) {
     const client = await openClient(listener.port);
@@ -129,7 +129,7 @@ test.each([
   "b\rX-Injected: yes",
   "b\0",
   "\u010d\u010a",
-])("the header value %j, which contains a line break, is not sent", (value) => {
+])("header value with a line break, %j: not sent", (value) => {
   expect(() => toHeaderLines({ "X-A": value })).toThrow("header X-A contains a character that can't be sent");
 });
 
@@ -145,6 +145,6 @@ describe("an error that the handler throws or rejects with", () => {
   });
 });
 
-test("every problem's status has a reason phrase", () => {
+test("reason phrases: one for every problem's status", () => {
   expect(Object.keys(problemTitles).filter((code) => !reasons.has(statusOf(code as ErrorCode)))).toEqual([]);
 });

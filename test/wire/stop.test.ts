@@ -1,4 +1,4 @@
-// A listener that stops completes the requests in flight and waits for nothing else.
+// A stopping listener finishes requests in flight and waits for nothing else.
 
 import { beforeEach, describe, expect, test } from "bun:test";
 import { handshakeMs, type Listener } from "../../src/wire/listen.ts";
@@ -36,19 +36,19 @@ async function openUsed(): Promise<WireClient> {
 /** Waits until everything that was sent has arrived: an exchange on another connection ends after it. */
 const arrive = async () => (await openUsed()).socket.destroy();
 
-describe("a listener that stops", () => {
+describe("a stopping listener", () => {
   test("ends idle connections", async () => {
     const clients = [await openUsed(), await openClient(listener.port)];
     await listener.stop(60);
     for (const client of clients) expect((await client.ended()).isReset).toBe(false);
   });
 
-  test("accepts no new connections", async () => {
+  test("accepts no more connections", async () => {
     await listener.stop(60);
     await expect(openClient(listener.port)).rejects.toThrow();
   });
 
-  test("responds to requests that were sent before it started to stop", async () => {
+  test("responds to requests sent before it started to stop", async () => {
     const client = await openUsed();
     client.send(get("/sent"));
     const stopped = listener.stop(60);
@@ -58,7 +58,7 @@ describe("a listener that stops", () => {
     await stopped;
   });
 
-  test("completes the request in flight, with Connection: close", async () => {
+  test("finishes the request in flight with Connection: close", async () => {
     const client = await openUsed();
     client.send(get("/waiting") + get("/behind"));
     await arrive();
@@ -70,7 +70,7 @@ describe("a listener that stops", () => {
     await stopped;
   });
 
-  test("completes a request whose body is still arriving", async () => {
+  test("finishes a request whose body is still arriving", async () => {
     const client = await openUsed();
     client.send(toRequest("POST /x HTTP/1.1", ["Content-Length: 6"], "abc"));
     await arrive();
@@ -80,7 +80,7 @@ describe("a listener that stops", () => {
     await stopped;
   });
 
-  test("completes a large response to a client that reads late", async () => {
+  test("finishes a large response to a late reader", async () => {
     const client = await openUsed();
     client.socket.pause();
     client.send(get("/large"));
@@ -95,7 +95,7 @@ describe("a listener that stops", () => {
     await stopped;
   });
 
-  test("lets the client read the bytes that the kernel has accepted", async () => {
+  test("lets the client read what the kernel has accepted", async () => {
     const client = await openUsed();
     client.socket.pause();
     client.send(toRequest("POST /x HTTP/1.1", ["Content-Length: 1000000"], "m".repeat(1_000_000)));
@@ -107,7 +107,7 @@ describe("a listener that stops", () => {
     expect(received).toEndWith("m".repeat(1_000_000));
   });
 
-  test("accepts a connection that is waiting in the kernel's queue", async () => {
+  test("accepts connections from the kernel's queue", async () => {
     let received = "";
     const ended = Promise.withResolvers<void>();
     const data = (_: unknown, part: Buffer) => {
@@ -139,7 +139,7 @@ describe("a listener that stops", () => {
     await successor.stop(0);
   });
 
-  test("serves one more request on each idle connection during the given time, and stops after the last of these requests", async () => {
+  test("serves one more request per idle connection in the given time, and stops after the last", async () => {
     const clients = [await openUsed(), await openClient(listener.port)];
     const stopped = listener.stop(60, 60);
     await waitForNothing(handshakeMs);
@@ -153,13 +153,13 @@ describe("a listener that stops", () => {
     await stopped;
   });
 
-  test("ends idle connections when the given time is over", async () => {
+  test("ends idle connections when time is up", async () => {
     const client = await openUsed();
     await listener.stop(60, 0.2);
     expect((await client.ended()).isReset).toBe(false);
   });
 
-  test("ends idle connections at once if it is called again without a time", async () => {
+  test("ends idle connections right away if stopped again without a time", async () => {
     const client = await openUsed();
     const first = listener.stop(60, 60);
     await listener.stop(60);
@@ -167,7 +167,7 @@ describe("a listener that stops", () => {
     await first;
   });
 
-  test("waits for at most the given time", async () => {
+  test("waits no longer than the given time", async () => {
     const client = await openClient(listener.port);
     client.send(get("/waiting"));
     const late = await openClient(listener.port);

@@ -1,4 +1,4 @@
-// Requests and responses over TLS, and connections with or without TLS on the wrong port.
+// Requests and responses over TLS, and connections to the wrong port.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { connect } from "node:tls";
@@ -34,7 +34,7 @@ function openSecure(): Promise<WireClient> {
 }
 
 describe("over TLS", () => {
-  test("requests get their responses, in succession and pipelined", async () => {
+  test("sequential and pipelined requests", async () => {
     const client = await openSecure();
     client.send(get("/a"));
     await client.responses(1);
@@ -44,7 +44,7 @@ describe("over TLS", () => {
     client.socket.destroy();
   });
 
-  test("a client that reads late gets a large response unchanged", async () => {
+  test("large response to a late reader", async () => {
     const client = await openSecure();
     client.socket.pause();
     client.send(get("/large") + get("/next"));
@@ -61,7 +61,7 @@ describe("over TLS", () => {
     client.socket.destroy();
   });
 
-  test("a client that sends many requests and does not read gets all its responses later", async () => {
+  test("many requests before reading: all responses arrive later", async () => {
     const client = await openSecure();
     client.socket.pause();
     client.send(get("/large") + get("/x").repeat(20_000));
@@ -76,7 +76,7 @@ describe("over TLS", () => {
     client.socket.destroy();
   });
 
-  test("a client that has closed its side still gets its responses", async () => {
+  test("client has closed its side: still gets responses", async () => {
     const client = await openSecure();
     client.send(get("/a") + get("/large"));
     client.socket.end();
@@ -86,7 +86,7 @@ describe("over TLS", () => {
     client.socket.destroy();
   });
 
-  test("the last response is complete before the connection ends", async () => {
+  test("last response complete before the connection ends", async () => {
     const client = await openSecure();
     client.send(toRequest("GET /large HTTP/1.1", ["Connection: close"]));
     const { received, isReset } = await client.ended();
@@ -97,7 +97,7 @@ describe("over TLS", () => {
 });
 
 describe("on the wrong port", () => {
-  test("a plain HTTP connection to a TLS port is ended and reported; a client that disconnects is not reported", async () => {
+  test("plain HTTP to a TLS port: ended and reported, but not if the client just disconnects", async () => {
     const leaving = await openClient(listener.port);
     leaving.send("\x16");
     leaving.socket.destroy();
@@ -108,7 +108,7 @@ describe("on the wrong port", () => {
     client.socket.destroy();
   });
 
-  test("a TLS connection to a plain port gets an error at once", async () => {
+  test("TLS to a plain port: error right away", async () => {
     const plain = startListener(echo);
     const socket = connect({ port: plain.port, host: "127.0.0.1", rejectUnauthorized: false });
     const error = await new Promise<Error>((resolve) => socket.once("error", resolve));

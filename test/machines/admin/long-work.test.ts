@@ -1,4 +1,4 @@
-// The order in which long work of operators runs.
+// The order in which operators' long jobs run.
 
 import { expect, test } from "bun:test";
 import { LongWork, OperatorReads } from "../../../src/admin/long-work.ts";
@@ -32,7 +32,7 @@ function takenPlace() {
   return { started, ask, work, end };
 }
 
-test("operators take turns, so that one with many requests does not delay the others", async () => {
+test("long work: operators take turns", async () => {
   const { started, ask, end } = takenPlace();
   const works = ["a1", "a2", "a3"].map((name) => ask(name));
   works.push(...["b1", "b2"].map((name) => ask(name, requestOf(2))));
@@ -41,7 +41,7 @@ test("operators take turns, so that one with many requests does not delay the ot
   expect(started).toEqual(["a1", "b1", "a2", "b2", "a3"]);
 });
 
-test("work whose client has left is not started, and the next one is", async () => {
+test("long work: skipped if the client has left", async () => {
   const { started, ask, end } = takenPlace();
   const [gone, alsoGone] = [requestOf(1), requestOf(2)];
   const works = [ask("gone", gone), ask("also gone", alsoGone), ask("there", requestOf(3))];
@@ -57,7 +57,7 @@ test("work whose client has left is not started, and the next one is", async () 
   expect(started).toEqual(["there"]);
 });
 
-test("32 works of an operator wait, without those whose clients have left; another operator is not affected", async () => {
+test("long work: 32 jobs per operator can wait, not counting clients that have left", async () => {
   const { started, ask, end } = takenPlace();
   const gone = requestOf(1);
   const abandoned = ask("gone", gone).catch(() => {});
@@ -71,7 +71,7 @@ test("32 works of an operator wait, without those whose clients have left; anoth
   expect([started.length, started[1], started.at(-1)]).toEqual([33, "of another operator", "last"]);
 });
 
-test("a place becomes free after a failure, and when nobody waits", async () => {
+test("long work: a place comes back after a failure, and when nobody waits", async () => {
   const { ask, end, work, started } = takenPlace();
   const failing = work.run(requestOf(2).asking, () => Promise.reject(new Error("planned")));
   const next = ask("next");
@@ -82,7 +82,7 @@ test("a place becomes free after a failure, and when nobody waits", async () => 
   expect(started).toEqual(["next", "later"]);
 });
 
-test("reads: four of an operator at once, 64 more wait, and those of others run", async () => {
+test("reads: four at once per operator, 64 more wait, others run", async () => {
   const reads = new OperatorReads();
   const running: number[] = [];
   const { promise, resolve } = Promise.withResolvers<void>();

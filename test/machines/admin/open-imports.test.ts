@@ -1,4 +1,4 @@
-// The open imports of the console: limits of their files, and the folders that killed servers left.
+// The console's open imports: file limits, and folders left by killed servers.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { existsSync, mkdirSync, rmSync, utimesSync } from "node:fs";
@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => imports.stop());
 
-test("a file has at most 256 MiB", () => {
+test("import file: at most 256 MiB", () => {
   const opened = imports.openImport({ operator: 1, site: 1, systemEpoch: "a" }, brand, "supplier.csv");
   const parts: number[] = [];
   const ofSize = (size: number) =>
@@ -34,7 +34,7 @@ test("a file has at most 256 MiB", () => {
   expect(parts).toEqual([7]);
 });
 
-test("the first import removes the folders that killed processes left more than an hour ago, and no newer ones", async () => {
+test("first import: removes killed processes' folders over an hour old", async () => {
   const killed = Bun.spawn(["true"]);
   await killed.exited;
   const folder = (pid: number, name: string, ageMinutes: number) => {

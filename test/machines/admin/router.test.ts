@@ -1,4 +1,4 @@
-// Which route of the admin listener a path leads to.
+// Which of the admin listener's routes a path leads to.
 
 import { expect, test } from "bun:test";
 import { Router } from "../../../src/admin/router.ts";

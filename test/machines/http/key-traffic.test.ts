@@ -1,4 +1,4 @@
-// The requests that each process counts (key-traffic.ts), and how the parts of several processes are joined (common/activity.ts).
+// The requests each process counts (key-traffic.ts), and how several processes' counts are combined (common/activity.ts).
 
 import { expect, test } from "bun:test";
 import { joinKeyTraffic, joinRequests, type LoggedRequest } from "../../../src/http/common/activity.ts";
@@ -30,7 +30,7 @@ function startCounting() {
   };
 }
 
-test("requests of keys are counted by hour, for 24 hours", () => {
+test("key traffic: by hour, for 24 hours", () => {
   const { count, passHours, counted } = startCounting();
   count(1);
   count(1, 404);
@@ -44,7 +44,7 @@ test("requests of keys are counted by hour, for 24 hours", () => {
   expect(counted(1, 2)).toEqual([]);
 });
 
-test("a clock that is set back loses the counts, and does not put them into wrong hours", () => {
+test("key traffic, clock set back: counts are lost, not put into wrong hours", () => {
   const { count, passHours, counted } = startCounting();
   count(1);
   passHours(-5);
@@ -52,14 +52,14 @@ test("a clock that is set back loses the counts, and does not put them into wron
   expect(counted(1)).toEqual([{ id: 1, requests: counts({ 0: 1 }), errors: counts({}) }]);
 });
 
-test("at most 10,000 keys are counted", () => {
+test("key traffic: at most 10,000 keys", () => {
   const { count, counted } = startCounting();
   for (let key = 1; key <= 10_001; key++) count(key);
   expect(counted(1)).toEqual([]);
   expect(counted(2, 10_001)).toHaveLength(2);
 });
 
-test("the counts of processes are added hour by hour, also if one has not begun the present hour", () => {
+test("key traffic: processes' counts added hour by hour, even if one hasn't started the current hour", () => {
   const answer = (since: number, at: number, id: number, ago: Record<number, number>) => ({
     ...{ kind: "key-traffic" as const, since, hour: at },
     keys: [{ id, requests: counts(ago), errors: counts({}) }],
@@ -76,7 +76,7 @@ test("the counts of processes are added hour by hour, also if one has not begun 
   ]);
 });
 
-test("the last 200 requests of all processes are joined, the latest first", () => {
+test("recent requests: last 200 of all processes, latest first", () => {
   const request = (at: number): LoggedRequest => ({
     ...{ id: String(at), at, method: "GET", path: "/", status: 200, milliseconds: 1, bytes: 0, request: "" },
   });

@@ -1,5 +1,5 @@
-// The two lanes of src/http/handler.ts and src/http/authorization/authorizer.ts: a response is made from memory without a promise, or after
-// queries; in either lane its key is known before its site is viewed.
+// The two lanes in src/http/handler.ts and src/http/authorization/authorizer.ts: a response comes from memory without a promise, or after queries. In either,
+// the key is known before the site is viewed.
 
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import pino from "pino";
@@ -186,7 +186,7 @@ describe.each(engines)("on $name", (kind) => {
   });
   afterEach(() => opened.close());
 
-  test("a request views only the site of its key, and no site without a valid key", async () => {
+  test("views only its key's site, and none without a valid key", async () => {
     const { respond, keys, shop, siteViews } = opened;
     const requests: [status: number, line: string, sent: Sent][] = [
       [501, "BREW /restapi/brands.json", {}],
@@ -214,7 +214,7 @@ describe.each(engines)("on $name", (kind) => {
     }
   });
 
-  test("a request with the key of a sandbox views only the sandbox: not even the head of the live site is read", async () => {
+  test("sandbox key: not even the live site's head is read", async () => {
     const { respond, keys, shop, sandbox, siteViews, headsRead, calls } = opened;
     const key = keys.sandbox;
     // The first request loads the system site, without which the key is not known. Its heads are those of the host's site.
@@ -241,7 +241,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(headsRead.has(sandbox.ID)).toBe(false);
   });
 
-  test("a page of the feed is not that of a sandbox that was renewed while the page was read", async () => {
+  test("feed page: sandbox reset while it's read", async () => {
     const { respond, keys, sandbox, engine, afterPageIsRead } = opened;
     const line = `GET /restapi/changes.json?since=${await readHeadCursor(engine, sandbox.ID)}`;
     const status = async (query: string) => (await respond(line + query, { key: keys.sandbox })).status;
@@ -251,7 +251,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(await status("&limit=2")).toBe(410);
   });
 
-  test("a follower of a resource gets a change of it that is committed while a round reads up to a change of another resource", async () => {
+  test("follower of one resource: change committed while a round reads up to another resource's", async () => {
     const { respond, shop, engine, beforePageIsRead, afterPageIsRead } = opened;
     const since = await readHeadCursor(engine, shop.ID);
     const commit = (resource: string) => engine.commit([createIntent({ site: shop.ID, resource })]);
@@ -265,7 +265,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(Changes.map(({ Resource }: { Resource: string }) => Resource)).toEqual(["brands"]);
   });
 
-  test("a key that is revoked while its site catches up is not shown what came after", async () => {
+  test("key revoked while its site catches up: doesn't see what came after", async () => {
     const { respond, keys, shop, engine, whileChangesAreRead } = opened;
     const update = (Name: string) =>
       engine.commit([createIntent({ site: shop.ID, operation: "update", id: 1, values: { Name } })]);
@@ -282,7 +282,7 @@ describe.each(engines)("on $name", (kind) => {
     expect([other, status, String(body).includes("secret")]).toEqual([200, 401, false]);
   });
 
-  test("a request counts once for the rate of its key, in memory or not", async () => {
+  test("rate limit: counts once, in memory or not", async () => {
     const { respond, keys } = opened;
     const left: (string | undefined)[] = [];
     const read = async (path: string) => {
@@ -295,7 +295,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(left.map((line) => /r=(\d+)/.exec(line ?? "")?.[1])).toEqual(["4", "3", "2", "1", "0"]);
   });
 
-  test("the first look-up after a commit reads the heads; the next one reads them only on PostgreSQL", async () => {
+  test("after a commit: first look-up reads the heads, the next only on PostgreSQL", async () => {
     const { respond, shop, engine, calls } = opened;
     const isRemote = kind.name === "PostgreSQL";
     // So many that the look-ups do not load the site.
@@ -328,7 +328,7 @@ describe("a request that finds its site in memory", () => {
     "brands/1.xml",
     "brands.json",
     "brands.json?limit=1",
-  ])("gets %s without a promise, and a 304", async (path) => {
+  ])("no promise for %s and a 304", async (path) => {
     const { respond } = opened;
     await respond(`GET /restapi/${path}`);
     const response = atOnce(respond(`GET /restapi/${path}`));
@@ -337,7 +337,7 @@ describe("a request that finds its site in memory", () => {
     expect(atOnce(respond(`HEAD /restapi/${path}`)).status).toBe(200);
   });
 
-  test("gets it without a promise with the key of a sandbox too, and each key gets its own site", async () => {
+  test("no promise for a sandbox key either, and each key gets its own site", async () => {
     const { respond, keys } = opened;
     const [key, line] = [keys.sandbox, "GET /restapi/brands/1.json"];
     await respond("GET /restapi/brands.json", { key });
@@ -347,13 +347,13 @@ describe("a request that finds its site in memory", () => {
     expect(atOnce(respond("GET /restapi/brands/9.json", { key })).status).toBe(404);
   });
 
-  test("gets an error without a promise", () => {
+  test("no promise for an error", () => {
     const { respond } = opened;
     expect(atOnce(respond("GET /restapi/brands/2.json")).status).toBe(404);
     expect(atOnce(respond("GET /restapi/brands/1.json", { key: "x" })).status).toBe(401);
   });
 
-  test("commits a create whose body came with it before the handler returns", async () => {
+  test("a create whose body came with it is committed before the handler returns", async () => {
     const { respond, calls } = opened;
     const before = calls.commit;
     const response = respond("POST /restapi/brands.json", create("b"));

@@ -1,5 +1,5 @@
-// A response that the server is unavailable (`logAndConvertError` of src/http/handler.ts) says what the client can do. The reason of a failure is
-// in the log, and not in the response.
+// A response saying that the server is unavailable (`logAndConvertError` in src/http/handler.ts) says what the client can do. The reason for a failure is only
+// logged.
 
 import { describe, expect, test } from "bun:test";
 import pino from "pino";
@@ -14,7 +14,7 @@ import { WriteQueue } from "../../../src/store/writes/write-queue.ts";
 import { HeaderFields } from "../../../src/wire/header-fields.ts";
 import { createIntent } from "../../support/engine/intents.ts";
 
-describe("a response that the server is unavailable", () => {
+describe("unavailable", () => {
   const context = {
     id: new RequestId(["r", 1]),
     request: { headers: new HeaderFields(new Map()) },
@@ -26,7 +26,7 @@ describe("a response that the server is unavailable", () => {
     return logAndConvertError(error, context, { log, logLimit: createLogRateLimiter(Date.now) });
   };
 
-  test("shows nothing of a storage that failed, which is logged", () => {
+  test("storage failure: only logged", () => {
     const problem = reported(
       new ProblemError("unavailable", "the database /var/shop.db cannot be used", { retryAfterSeconds: 5 }),
     );
@@ -35,7 +35,7 @@ describe("a response that the server is unavailable", () => {
     expect(logged).toEqual(["the storage failed"]);
   });
 
-  test("says that too many writes are waiting, which is not logged", async () => {
+  test("too many writes waiting: in the response, not logged", async () => {
     const engine = { commit: () => new Promise(() => {}) } as unknown as Engine;
     const queue = new WriteQueue(engine, new SiteViews(engine, [], 0));
     for (let i = 0; i <= 10_000; i++) void queue.enqueue(createIntent());
@@ -45,7 +45,7 @@ describe("a response that the server is unavailable", () => {
     expect(logged).toEqual([]);
   });
 
-  test("says that the site was restored or removed, which is not logged", () => {
+  test("site restored or removed: in the response, not logged", () => {
     const problem = reported(new OutdatedError("epoch"));
     expect(problem).toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
     expect(problem.message).toBe("the site was restored or removed at this moment; try again");

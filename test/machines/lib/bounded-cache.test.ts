@@ -1,4 +1,4 @@
-// A cache of texts that clients send does not keep in memory the header sections of which the texts were parts.
+// A cache of strings from clients doesn't keep the header sections they came from in memory.
 
 import { describe, expect, test } from "bun:test";
 import { BoundedCache } from "../../../src/lib/bounded-cache.ts";
@@ -13,7 +13,7 @@ function readHeader(number: number): RequestHeader {
   return new HeaderReader().parse(Buffer.from(lines.join("\r\n"))) as RequestHeader;
 }
 
-describe("a part of a header section that is remembered keeps nothing else of it:", () => {
+describe("remembering part of a header section keeps nothing else of it:", () => {
   test.each<[string, (header: RequestHeader) => string]>([
     ["a target", ({ target }) => target],
     ["the value of a field", ({ section }) => section.headers.get("host") as string],
@@ -26,7 +26,7 @@ describe("a part of a header section that is remembered keeps nothing else of it
   });
 });
 
-test("a value is made once, also null and the empty text; an error is not remembered", () => {
+test("bounded cache: makes a value once, even null or an empty string, and forgets errors", () => {
   for (const value of [null, "", { a: 1 }]) {
     const made: string[] = [];
     const cache = new BoundedCache(2, 10, (key) => {
@@ -43,7 +43,7 @@ test("a value is made once, also null and the empty text; an error is not rememb
   expect(() => failing.get("x")).toThrow("call 2");
 });
 
-test("when it is full, it forgets everything; a long key is never remembered", () => {
+test("bounded cache: forgets everything when full, and never keeps long keys", () => {
   const made: string[] = [];
   const cache = new BoundedCache(2, 3, (key) => made.push(key));
   for (const key of ["a", "b", "a", "c", "a", "long", "long", ""]) cache.get(key);

@@ -1,10 +1,10 @@
-// Callers that wait share one call (src/lib/concurrency.ts).
+// Waiting callers share a call (src/lib/concurrency.ts).
 
 import { expect, test } from "bun:test";
 import { coalesceCalls } from "../../../src/lib/concurrency.ts";
 import { ticks } from "../../support/time.ts";
 
-test("callers share the call that begins after their own, and one call is in flight at a time", async () => {
+test("coalesced calls: callers share the next call, one at a time", async () => {
   const begun: PromiseWithResolvers<number>[] = [];
   const call = coalesceCalls(() => {
     begun.push(Promise.withResolvers<number>());

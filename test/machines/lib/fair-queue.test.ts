@@ -1,11 +1,11 @@
-// Many short tasks, of which a few start in each tick of the event loop.
+// Many short tasks, of which only a few start per event-loop tick.
 
 import { expect, test } from "bun:test";
 import { FairQueue, type FairTask } from "../../../src/lib/fair-queue.ts";
 import { tickBudgetMs } from "../../../src/lib/tick-budgets.ts";
 import { nextImmediate } from "../../../src/lib/yielding.ts";
 
-test("tasks start in the order of their group, and the groups in rotation", async () => {
+test("fair queue: groups take turns, tasks in order", async () => {
   const queue = new FairQueue<string>();
   const begun: string[] = [];
   const add = (name: string, number: number) => queue.add(name, { run: () => void begun.push(`${name}${number}`) });
@@ -22,7 +22,7 @@ test("tasks start in the order of their group, and the groups in rotation", asyn
   expect(begun.slice(7)).toEqual(["b3", "a5"]);
 });
 
-test("few tasks start in a tick of the event loop, and none after a long task", async () => {
+test("fair queue: few starts per tick, and none after a long task", async () => {
   const queue = new FairQueue<number>();
   let begun = 0;
   const work: FairTask = { run: () => void begun++ };
@@ -47,7 +47,7 @@ test("few tasks start in a tick of the event loop, and none after a long task", 
   }
 });
 
-test("queues share the time of a tick, in rotation", async () => {
+test("fair queues: take turns within a tick's budget", async () => {
   const counts = [0, 0, 0];
   counts.forEach((_, index) => {
     const queue = new FairQueue<number>();
@@ -68,7 +68,7 @@ test("queues share the time of a tick, in rotation", async () => {
   }
 });
 
-test("few tasks are in flight at once, and all are done", async () => {
+test("fair queue: few in flight, all get done", async () => {
   const queue = new FairQueue<number>();
   const unfinished: (() => void)[] = [];
   let most = 0;
@@ -92,7 +92,7 @@ test("few tasks are in flight at once, and all are done", async () => {
   expect(most).toBe(100);
 });
 
-test("the result of a task is the result of its promise", async () => {
+test("fair queue: a task's promise decides its result", async () => {
   const queue = new FairQueue<number>();
   const results = await Promise.allSettled([
     queue.run(0, async () => "a"),
@@ -102,7 +102,7 @@ test("the result of a task is the result of its promise", async () => {
   expect(results).toMatchObject([{ value: "a" }, { reason: { message: "b" } }, { value: "c" }]);
 });
 
-test("the result of a task that is done is not kept while other tasks of its group wait", async () => {
+test("fair queue: finished results aren't kept while others wait", async () => {
   const queue = new FairQueue<number>();
   const results: WeakRef<object>[] = [];
   const addDone = () =>
@@ -125,7 +125,7 @@ test("the result of a task that is done is not kept while other tasks of its gro
   await Promise.all(others);
 });
 
-test("a queue that is never empty keeps no task that is done, and runs each task once", async () => {
+test("fair queue: never empty, still runs each task once and forgets it", async () => {
   const queue = new FairQueue<number>();
   let done = 0;
   const addOne = () => {

@@ -1,5 +1,4 @@
-// Lines that are written in the background (`LineWriter` of src/lib/logging.ts), to a pipe that has space for sixteen blocks of 4 KiB and that the
-// test reads.
+// `LineWriter` (src/lib/logging.ts) writes lines in the background, here to a pipe with room for sixteen 4 KiB blocks that the test reads.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { closeSync, mkdtempSync, openSync, read as readFrom, rmSync } from "node:fs";
@@ -34,7 +33,7 @@ async function read(bytes: number): Promise<string> {
 }
 
 describe("a line writer", () => {
-  test("stops when the last line is written, also if that waits for the reader", async () => {
+  test("stops once the last line is written, even if that waits for the reader", async () => {
     const writer = new LineWriter(pipe);
     const lines = Array.from({ length: 17 }, (_, n) => line(n, 4096));
     for (const one of lines) writer.add(one);
@@ -49,7 +48,7 @@ describe("a line writer", () => {
     expect(writer.lostLines).toBe(0);
   });
 
-  test("stops in time when nobody reads", async () => {
+  test("stops in time if nobody reads", async () => {
     const writer = new LineWriter(pipe);
     for (let n = 0; n < 17; n++) writer.add(line(n, 4096));
     await writer.stop(50);
@@ -63,7 +62,7 @@ describe("a line writer", () => {
     expect(await read(30)).toBe([0, 1, 2].map((n) => line(n, 10)).join(""));
   });
 
-  test("loses lines if its buffer is full, and counts them", async () => {
+  test("drops lines when its buffer is full, and counts them", async () => {
     const writer = new LineWriter(pipe);
     // 256 wait, and up to 17 are in the pipe or on their way to it.
     for (let n = 0; n < 1000; n++) {

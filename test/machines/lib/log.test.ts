@@ -1,4 +1,4 @@
-// Errors in the log: they have message, stack and causes (src/lib/errors-for-log.ts), and repeated errors do not fill the log (src/lib/logging.ts).
+// Logged errors have a message, stack and causes (src/lib/errors-for-log.ts), and repeated ones don't fill the log (src/lib/logging.ts).
 
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { createLogRateLimiter } from "../../../src/lib/logging.ts";
 import { ProblemError } from "../../../src/model/errors.ts";
 
 describe("the log", () => {
-  test("has message and stack of a module that could not be loaded", async () => {
+  test("message and stack of a failed module load", async () => {
     const folder = mkdtempSync(join(tmpdir(), "storefront-test-"));
     writeFileSync(join(folder, "broken.ts"), "const = 1;");
     const error = await import(join(folder, "broken.ts")).catch((thrown) => thrown);
@@ -19,13 +19,13 @@ describe("the log", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test("has the stack of a failure of the server, and none of a fault of a client", () => {
+  test("a stack for server failures, none for client errors", () => {
     expect(new ProblemError("internal", "a bug").stack).toContain("log.test.ts");
     expect(new ProblemError("invalid-record", "not acceptable").stack).toBeUndefined();
     expect(new Error("another error").stack).toContain("log.test.ts");
   });
 
-  test("has nested causes, up to a limit", () => {
+  test("nested causes, up to a limit", () => {
     const cause: Error & { code?: string } = new Error("the disk is full");
     cause.code = "ENOSPC";
     const problem = new ProblemError("unavailable", "the database cannot be used", { cause });
@@ -36,14 +36,14 @@ describe("the log", () => {
     expect(JSON.stringify(toLoggedError(problem)).match(/the disk is full/g)?.length).toBeLessThan(10);
   });
 
-  test("accepts any thrown value", () => {
+  test("any thrown value", () => {
     expect([toLoggedError("text"), toLoggedError(undefined)]).toEqual([
       { type: "string", message: "text" },
       { type: "undefined", message: "undefined" },
     ]);
   });
 
-  test("has the same cause once a second, with the number of suppressed lines", () => {
+  test("same cause once a second, with the number suppressed", () => {
     let now = 0;
     const limited = createLogRateLimiter(() => now);
     const logged: [string, number][] = [];
@@ -60,7 +60,7 @@ describe("the log", () => {
     ]);
   });
 
-  test("has at most 100 lines a second, whatever the causes are", () => {
+  test("at most 100 lines a second, whatever the causes", () => {
     let now = 0;
     const limited = createLogRateLimiter(() => now);
     let count = 0;

@@ -1,10 +1,10 @@
-// `once()` of src/lib/concurrency.ts: a function that is called on first use, and again only after a failure.
+// `once()` from src/lib/concurrency.ts calls a function on first use, and again only after a failure.
 
 import { describe, expect, test } from "bun:test";
 import { once } from "../../../src/lib/concurrency.ts";
 
 describe("once()", () => {
-  test("calls its function on first use, and shares the call while it runs", async () => {
+  test("first use: shared while it runs", async () => {
     let count = 0;
     const get = once(async () => ++count);
     expect(count).toBe(0);
@@ -12,7 +12,7 @@ describe("once()", () => {
     expect(await get()).toBe(1);
   });
 
-  test("calls it again after a failure", async () => {
+  test("called again after a failure", async () => {
     let fails = true;
     const later = once(async () => {
       if (fails) throw new Error("out of file descriptors");

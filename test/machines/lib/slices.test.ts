@@ -1,5 +1,5 @@
-// Long tasks in slices: the first slices of all new tasks of a tick share a budget, and so do the further slices. The clock advances by steps, so the
-// number of steps in a tick does not depend on the machine.
+// Long tasks in slices. A tick's first slices share a budget, and so do later ones. The clock advances with each step, so the number of steps per tick doesn't
+// depend on the machine.
 
 import { beforeEach, expect, test } from "bun:test";
 import { SliceScheduler, type Steps } from "../../../src/lib/slices.ts";
@@ -38,7 +38,7 @@ function* shortTask(): Steps<string> {
   return "done";
 }
 
-test("a hundred long tasks that start in one tick take no more steps in any tick than the budgets allow", async () => {
+test("slices: a hundred tasks at once stay within every tick's budget", async () => {
   const all = Array.from({ length: 100 }, (_, number) => slices.run(longTask(number)));
   expect(steps).toBe(tickBudgetMs.firstSlices / stepMs);
   let isDone = false;
@@ -55,7 +55,7 @@ test("a hundred long tasks that start in one tick take no more steps in any tick
   expect(steps).toBe(1000);
 });
 
-test("tasks that wait to start do so in their order, and share the budget of each tick", async () => {
+test("slices: waiting tasks start in order, within each tick's budget", async () => {
   const started: number[] = [];
   const start = (number: number) =>
     slices.whenFirstMayRun(() => {
@@ -76,7 +76,7 @@ test("tasks that wait to start do so in their order, and share the budget of eac
   ]);
 });
 
-test("a short task returns at once, unless its tick has no time left", async () => {
+test("slices: a short task returns right away, unless the tick's time is used up", async () => {
   expect(slices.run(shortTask())).toBe("done");
   const long = slices.run(longTask(1));
   expect(await slices.run(shortTask())).toBe("done");
@@ -85,7 +85,7 @@ test("a short task returns at once, unless its tick has no time left", async () 
   expect(slices.run(shortTask())).toBe("done");
 });
 
-test("a task that fails takes no time from others", async () => {
+test("slices: a failing task takes no time from others", async () => {
   // biome-ignore lint/correctness/useYield: a task that fails in its first step
   const failing = function* (): Steps<never> {
     throw new Error("broken");

@@ -1,4 +1,4 @@
-// Token buckets (contract section 9): their maximum number, and what happens at the maximum.
+// Token buckets (contract section 9), including what happens at their maximum number.
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -12,7 +12,7 @@ const drain = (buckets: TokenBuckets<string>, name: string, now: number) => {
 };
 
 describe("a token bucket", () => {
-  test("gives its tokens, and fills again by the rate up to the burst", () => {
+  test("gives its tokens, and refills at the rate up to the burst", () => {
     const buckets = new TokenBuckets<string>();
     expect(drain(buckets, "a", 0)).toBe(4);
     expect(drain(buckets, "a", 499)).toBe(0);
@@ -23,7 +23,7 @@ describe("a token bucket", () => {
     expect([buckets.consumeToken("a", limit, 90_000), buckets.consumeToken("a", limit, 90_000)]).toEqual([3, 2]);
   });
 
-  test("never gives more than rate and burst allow, nor less, whatever the order of names and times", () => {
+  test("gives exactly what rate and burst allow, for names and times in any order", () => {
     const step = fc.tuple(fc.constantFrom("a", "b", "c"), fc.integer({ min: 0, max: 1500 }));
     const property = fc.property(fc.array(step, { maxLength: 200, size: "max" }), (steps) => {
       const buckets = new TokenBuckets<string>(3);
@@ -44,7 +44,7 @@ describe("a token bucket", () => {
 
   test.each([
     1, 3, 7, 11, 13, 30, 60, 97, 300, 999,
-  ])("of %i per second gives exactly as many in each second", (tokensPerSecond) => {
+  ])("%i per second: exactly as many each second", (tokensPerSecond) => {
     const buckets = new TokenBuckets<string>();
     const start = Date.parse("2026-01-01T00:00:00.123Z");
     for (let second = 0; second < 5; second++) {
@@ -57,14 +57,14 @@ describe("a token bucket", () => {
     }
   });
 
-  test("of a clock that was put back gives again after the time that it takes to fill", () => {
+  test("clock set back: gives again after the time it takes to fill", () => {
     const buckets = new TokenBuckets<string>();
     drain(buckets, "a", 1e9);
     expect(drain(buckets, "a", 0)).toBe(0);
     expect(drain(buckets, "a", 2000)).toBe(4);
   });
 
-  test("follows a limit that has changed, once it has filled", () => {
+  test("changed limit: applies once it has filled", () => {
     const buckets = new TokenBuckets<string>();
     drain(buckets, "a", 0);
     expect(buckets.consumeToken("a", { tokensPerSecond: 100, maxTokens: 100 }, 2000)).toBe(99);
@@ -72,7 +72,7 @@ describe("a token bucket", () => {
 });
 
 describe("the debt of a token bucket", () => {
-  test("refills before the bucket gives again, and is not forgiven", () => {
+  test("refilled before the bucket gives again, and never forgiven", () => {
     const buckets = new TokenBuckets<string>();
     expect(buckets.addDebt("a", 10, limit, 0)).toBe(10);
     // The bucket lacks 10 tokens, and 4 is a full bucket. After 3 s it lacks 4, and after half a second more it has one.
@@ -83,7 +83,7 @@ describe("the debt of a token bucket", () => {
     expect(drain(buckets, "a", 60_000)).toBe(4);
   });
 
-  test("adds up, also with what the bucket lacked before", () => {
+  test("adds up, including what was missing before", () => {
     const buckets = new TokenBuckets<string>();
     buckets.consumeToken("a", limit, 0);
     expect([buckets.addDebt("a", 2, limit, 0), buckets.addDebt("a", 100, limit, 500)]).toEqual([3, 102]);
@@ -91,7 +91,7 @@ describe("the debt of a token bucket", () => {
     expect(drain(buckets, "a", 500 + 49_500)).toBe(1);
   });
 
-  test("of a clock that was put back lasts as long as before, and no longer", () => {
+  test("clock set back: lasts as long as before", () => {
     const buckets = new TokenBuckets<string>();
     buckets.addDebt("a", 10, limit, 1e9);
     expect(drain(buckets, "a", 0)).toBe(0);
@@ -99,7 +99,7 @@ describe("the debt of a token bucket", () => {
     expect(drain(buckets, "a", 3500)).toBe(1);
   });
 
-  test("keeps its bucket while there are others to evict", () => {
+  test("keeps its bucket while others can be evicted", () => {
     const buckets = new TokenBuckets<string>(4);
     buckets.addDebt("debtor", 100, limit, 0);
     for (let index = 0; index < 20; index++) buckets.consumeToken(`n${index}`, limit, index * 1000);
@@ -107,14 +107,14 @@ describe("the debt of a token bucket", () => {
     expect(drain(buckets, "debtor", 48_500)).toBe(1);
   });
 
-  test("does not burden others, if clients share a bucket", () => {
+  test("shared bucket: doesn't burden others", () => {
     const buckets = new TokenBuckets<string>(2);
     for (const name of ["a", "b"]) drain(buckets, name, 0);
     expect(buckets.addDebt("c", 100, limit, 0)).toBe(4);
     expect([drain(buckets, "d", 499), drain(buckets, "d", 500)]).toEqual([0, 1]);
   });
 
-  test("is like that many requests, each counted even without a token", () => {
+  test("same as that many requests, counted even without a token", () => {
     const step = fc.record({ pause: fc.integer({ min: 0, max: 3000 }), debt: fc.integer({ min: 0, max: 12 }) });
     const property = fc.property(fc.array(step, { maxLength: 60, size: "max" }), (steps) => {
       const buckets = new TokenBuckets<string>();
@@ -133,12 +133,12 @@ describe("the debt of a token bucket", () => {
   });
 });
 
-describe("of very many buckets", () => {
+describe("very many buckets", () => {
   const fill = (buckets: TokenBuckets<string>, from: number, count: number, now: number) => {
     for (let index = from; index < from + count; index++) buckets.consumeToken(`n${index}`, limit, now);
   };
 
-  test("there are at most the maximum, and the buckets of waiting clients are not filled by other clients", () => {
+  test("at most the maximum, and others don't refill a waiting client's", () => {
     const buckets = new TokenBuckets<string>();
     drain(buckets, "attacker", 0);
     fill(buckets, 0, maxBuckets * 2, 0);
@@ -152,7 +152,7 @@ describe("of very many buckets", () => {
     expect([drain(buckets, "x", 0), drain(buckets, "y", 0), drain(buckets, "z", 0)]).toEqual([4, 0, 0]);
   });
 
-  test("full buckets make room for new ones, and no others do", () => {
+  test("only full ones make room for new ones", () => {
     const buckets = new TokenBuckets<string>(10);
     for (let index = 0; index < 9; index++) drain(buckets, `n${index}`, 0);
     buckets.consumeToken("once", limit, 0);
@@ -163,14 +163,14 @@ describe("of very many buckets", () => {
     for (let index = 0; index < 9; index++) expect(drain(buckets, `n${index}`, 500)).toBe(1);
   });
 
-  test("few are kept once the clients of an attack are gone", () => {
+  test("few are left once an attack is over", () => {
     const buckets = new TokenBuckets<string>();
     fill(buckets, 0, 50_000, 0);
     fill(buckets, 100_000, 25_000, 60_000);
     expect(buckets.size).toBe(25_000);
   });
 
-  test("a name has its own bucket while fewer than the bound are missing tokens, and else the shared one", () => {
+  test("own bucket while fewer than the maximum lack tokens, otherwise the shared one", () => {
     const names = fc.constantFrom(..."abcdefgh");
     const step = fc.tuple(names, fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 8 }));
     const property = fc.property(fc.array(step, { maxLength: 100, size: "max" }), (steps) => {

@@ -1,4 +1,4 @@
-// Long computations on the records of a site: a limited number runs at a time, in order, shared, and only while a client waits.
+// Long computations on a site's records: a few at a time, in order, shared, and only while a client is waiting.
 
 import { beforeEach, expect, test } from "bun:test";
 import type { Steps } from "../../../src/lib/slices.ts";
@@ -54,7 +54,7 @@ async function fill() {
   return { works };
 }
 
-test("of 500 computations a few run at once, and all are done in the order of their requests", async () => {
+test("work limiter: 500 computations, a few at a time, in order", async () => {
   const results = Array.from({ length: 500 }, (_, index) => run(`${index}`));
   await untilBegun(500);
   // One more, because each computation runs briefly to find out whether it is short.
@@ -67,7 +67,7 @@ test("of 500 computations a few run at once, and all are done in the order of th
   expect(limiter.waiting).toBe(0);
 });
 
-test("a computation with the same name is done once, whether it runs or waits", async () => {
+test("work limiter: same name done once, running or waiting", async () => {
   const { works } = await fill();
   begun = [];
   const results = [run("first 0"), run("second"), run("second"), run("first 0")];
@@ -80,7 +80,7 @@ test("a computation with the same name is done once, whether it runs or waits", 
   expect(begun).toEqual(["second", "second"]);
 });
 
-test("a short computation is done at once, or in the next ticks, also while others wait", async () => {
+test("work limiter: short computations finish right away or in the next ticks, even while others wait", async () => {
   expect(limiter.run("short", short, wanted)).toBe(1);
   const { works } = await fill();
   const waits = run("waits");
@@ -90,7 +90,7 @@ test("a short computation is done at once, or in the next ticks, also while othe
   await Promise.all([...works, waits]);
 });
 
-test("waiting work is abandoned if all its clients have gone", async () => {
+test("work limiter: abandoned once all clients have left", async () => {
   const { works } = await fill();
   let isThere = true;
   const gone = run("gone", () => isThere);
@@ -106,7 +106,7 @@ test("waiting work is abandoned if all its clients have gone", async () => {
   expect(begun).toEqual(["shared"]);
 });
 
-test("computations of clients that have left do not accumulate while no computation ends", async () => {
+test("work limiter: abandoned computations don't pile up", async () => {
   const { works } = await fill();
   const leaving = () => {
     let asked = 0;
@@ -121,7 +121,7 @@ test("computations of clients that have left do not accumulate while no computat
   await Promise.all(works);
 });
 
-test("after a failed computation, the next one starts", async () => {
+test("work limiter: next one starts after a failure", async () => {
   function* failing(): Steps<string> {
     while (isRunning) yield;
     throw new Error("failed");

@@ -1,4 +1,4 @@
-// The network of a client's address, by which failed authentications are limited (http/authorization/client-network.ts).
+// The client network for which failed authentications are limited (http/authorization/client-network.ts).
 
 import { expect, test } from "bun:test";
 import { networkOf } from "../../../../src/http/authorization/client-network.ts";

@@ -1,4 +1,4 @@
-// The time of the last use of each key: when a server stores it, and what a failure of the database changes.
+// Each key's last use: when a server stores it, and what happens if the database fails.
 
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
@@ -23,7 +23,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("the time of the last use of a key is stored every half minute and when the server stops", async () => {
+test("last use: stored every half minute and when the server stops", async () => {
   jest.useFakeTimers();
   const uses = new KeyUseTracker({ engine, log: pino({ level: "silent" }) });
   /** Returns the stored times after all calls to the database have ended. */
@@ -49,7 +49,7 @@ test("the time of the last use of a key is stored every half minute and when the
   expect(await stored()).toEqual({ 1: 70_000, 2: 40_000, 9: 9 });
 });
 
-describe("a failure of the database", () => {
+describe("last use, database failure", () => {
   let logged: string[];
   let uses: KeyUseTracker;
   beforeEach(() => {
@@ -63,13 +63,13 @@ describe("a failure of the database", () => {
     database.run("drop table key_uses");
   };
 
-  test("is logged, and does not keep the server from stopping", async () => {
+  test("logged, and doesn't keep the server from stopping", async () => {
     breakStore();
     await uses.stop();
     expect(logged).toEqual(["could not save when keys were last used"]);
   });
 
-  test("does not matter if no time has changed", async () => {
+  test("doesn't matter if nothing has changed", async () => {
     await uses.stop();
     breakStore();
     await uses.stop();

@@ -1,4 +1,4 @@
-// Header fields about a rate limit, and the error above the limit (http/authorization/authorizer.ts).
+// Rate limit headers, and the error when over the limit (http/authorization/authorizer.ts).
 
 import { expect, test } from "bun:test";
 import { rateLimitHeaders, tooManyRequestsError } from "../../../../src/http/authorization/authorizer.ts";
@@ -9,7 +9,7 @@ test.each([
   [{ tokensPerSecond: 2, maxTokens: 10 }, 1, '"key";q=10;w=5', '"key";r=1;t=5', 1],
   [{ tokensPerSecond: 100, maxTokens: 10 }, 10, '"key";q=10;w=1', '"key";r=10;t=0', 1],
   [{ tokensPerSecond: 0.25, maxTokens: 3 }, 2, '"key";q=3;w=12', '"key";r=2;t=4', 4],
-])("the headers of a response state the limit %j with %i left", (of, left, policy, now, retryAfter) => {
+])("rate limit headers: %j with %i left", (of, left, policy, now, retryAfter) => {
   expect(rateLimitHeaders(of, left)).toEqual({ "RateLimit-Policy": policy, RateLimit: now });
   expect(tooManyRequestsError(of, "x")).toMatchObject({
     code: "too-many-requests",

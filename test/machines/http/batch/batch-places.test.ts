@@ -1,4 +1,4 @@
-// The places of batch requests: four for a process, three for a site, two for a key. Each comes back, whatever ends its request.
+// Places for batch requests: four per process, three per site, two per key. Each comes back however its request ends.
 
 import { expect, test } from "bun:test";
 import { BatchPlaces, readBatchBody } from "../../../../src/http/batch/batch-places.ts";
@@ -21,7 +21,7 @@ async function problemOf(places: BatchPlaces, key: number): Promise<unknown> {
   return [error.code, error.message, error.retryAfterSeconds];
 }
 
-test("a process has four places, and a key two of them", async () => {
+test("batch places: four per process, two per key", async () => {
   const places = new BatchPlaces();
   const requests = [take(places, 1), take(places, 1)];
   const ofKey = "2 batches with the API key sfk_key1... are being received or stored here; try again";
@@ -35,7 +35,7 @@ test("a process has four places, and a key two of them", async () => {
   for (const { respond } of requests) respond();
 });
 
-test("the keys of a site have three places, and leave one to other sites", async () => {
+test("batch places: three per site, so one is left for others", async () => {
   const places = new BatchPlaces();
   const requests = [take(places, 100), take(places, 100), take(places, 101)];
   const ofSite = "3 batches of this site are being received or stored here; try again";
@@ -47,7 +47,7 @@ test("the keys of a site have three places, and leave one to other sites", async
   for (const { respond } of requests) respond();
 });
 
-test("a place comes back when its request fails", async () => {
+test("batch places: come back when a request fails", async () => {
   const places = new BatchPlaces();
   for (let round = 0; round < 10; round++) {
     const { response, fail } = take(places, 1);
@@ -61,7 +61,7 @@ test("a place comes back when its request fails", async () => {
   expect(await problemOf(places, 1)).toBe("made");
 });
 
-test("a batch body may have 8 MiB, and must arrive in 120 s", async () => {
+test("batch body: up to 8 MiB, within 120 s", async () => {
   const limits: unknown[] = [];
   const request = { readBody: async (...sent: unknown[]) => void limits.push(...sent) } as unknown as WireRequest;
   await readBatchBody(request);

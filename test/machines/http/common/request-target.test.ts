@@ -1,4 +1,4 @@
-// The parts of a request target, for any first line.
+// The parts of any request target.
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -61,11 +61,11 @@ describe("a target", () => {
     ["/a?b#c", "a fragment behind a query"],
     ["http://y/a#b", "a fragment of an absolute target"],
     ["http://y#/a", "a fragment in an authority"],
-  ])("%s, which has %s, stands for a path that does not exist", (sent) => {
+  ])("%s, with %s, is a path that doesn't exist", (sent) => {
     expect(toTarget(sent)).toEqual({ path: sent, query: "" });
   });
 
-  test("of any bytes has a path and a query, and none is another's in disguise", () => {
+  test("any bytes: a path and a query, never another's in disguise", () => {
     const byte = fc.oneof(fc.integer({ min: 0x21, max: 0xff }), fc.constantFrom(...Buffer.from("/.%2e?#\\@:[]")));
     const sent = fc
       .tuple(fc.constantFrom("", "/", "//", "http://", "http://y/"), fc.array(byte, { maxLength: 30 }))

@@ -1,4 +1,4 @@
-// When followers of a site are read, and up to which head. A rest lasts until the test ends it.
+// When we read for a site's followers, and up to which head. A rest lasts until the test ends it.
 
 import { expect, test } from "bun:test";
 import { FollowerRounds } from "../../../../src/http/feed/follower-rounds.ts";
@@ -42,7 +42,7 @@ function start() {
   };
 }
 
-test("followers who come while the site changes wait for the end of the rest, and are read up to its newest head", async () => {
+test("follower rounds: newcomers on a changing site wait for the rest to end, then get the newest head", async () => {
   const { rounds, add, calls, rests, resting, notify, isSubscribed } = start();
   expect(rounds.hasRounds(site)).toBe(false);
   add("a", headAt(1));
@@ -69,7 +69,7 @@ test("followers who come while the site changes wait for the end of the rest, an
   expect(rounds.hasRounds(site)).toBe(false);
 });
 
-test("nobody waits while the site doesn't change, but the next change waits for the rest", async () => {
+test("follower rounds: nobody waits on a quiet site, but the next change waits for the rest", async () => {
   const { add, calls, rests, resting } = start();
   const startedAt = performance.now();
   add("a", headAt(1), 50);
@@ -84,7 +84,7 @@ test("nobody waits while the site doesn't change, but the next change waits for 
   expect(calls).toHaveLength(2);
 });
 
-test("a rest lasts several times as long as its round, and longer if the site gets more changes than pages are read", async () => {
+test("follower rounds: a rest is several times its round, and longer if changes outpace pages", async () => {
   const { add, rests, resting } = start();
   add("a", headAt(1), 5);
   add("b", headAt(1), 5);
@@ -97,7 +97,7 @@ test("a rest lasts several times as long as its round, and longer if the site ge
   expect(rests[1]?.ms).toBeGreaterThanOrEqual(40 * 10);
 });
 
-test("a follower who has left isn't read", async () => {
+test("follower rounds: skip followers who have left", async () => {
   const { add, calls, rests, resting } = start();
   add("a", headAt(1));
   await resting(1);
@@ -110,7 +110,7 @@ test("a follower who has left isn't read", async () => {
   expect(calls.map(([name]) => name)).toEqual(["a", "c"]);
 });
 
-test("work in a round resolves or rejects as it does itself", async () => {
+test("follower rounds: work settles on its own", async () => {
   const { rounds } = start();
   expect(await rounds.run(site, headAt(1), async () => 7)).toBe(7);
   expect(rounds.run(site, headAt(1), () => Promise.reject(new Error("gone")))).rejects.toThrow("gone");

@@ -1,4 +1,4 @@
-// Long polls without a server: changes and ends at the moments at which an error would lose them.
+// Long polls without a server, with changes and ends at the moments when a bug would lose them.
 
 import { describe, expect, test } from "bun:test";
 import { FollowerRounds } from "../../../../src/http/feed/follower-rounds.ts";
@@ -15,7 +15,7 @@ const head = { revision: 1, epoch: "e" };
 
 const key = { id: 1, prefix: "sfk_x" } as Parameters<LongPolls["waitForContent"]>[1]["key"];
 
-test("of long polls whose clients leave together, a few end in each tick of the event loop, and their subscriptions end", async () => {
+test("long polls: when many clients leave at once, a few end per tick, with their subscriptions", async () => {
   let ended = 0;
   let watching = 0;
   const subscribe = () => {
@@ -52,7 +52,7 @@ test("of long polls whose clients leave together, a few end in each tick of the 
   expect([polls.size, watching, most < clients / 5]).toEqual([0, 0, true]);
 });
 
-test("a change that arrives while an empty page is read is read after that page", async () => {
+test("long poll: change while an empty page is being read", async () => {
   const subscriptions: { readonly from: Head; readonly onChange: (head: Head) => unknown }[] = [];
   const changeNotifier = {
     subscribe: (site: number, from: Head, onChange: (head: Head) => unknown) => {
@@ -117,7 +117,7 @@ test.each([
   expect(await ended).toEqual(isOutdated ? new OutdatedError("key") : first);
 });
 
-test("the time of a long poll is counted, because a request is slow only if it takes long besides", async () => {
+test("long poll: its wait is counted, because it doesn't make a request slow", async () => {
   const polls = new LongPolls(2, {
     changeNotifier: { subscribe: () => () => {} },
     authorizer: { reauthorizeInMemory: () => {}, reauthorize: () => Promise.reject(new Error("nothing has changed")) },
@@ -132,7 +132,7 @@ test("the time of a long poll is counted, because a request is slow only if it t
   expect(context.longPollMs).toBeLessThanOrEqual(1000 + elapsedMs);
 });
 
-test("after a stop, a long poll returns what it has read, without a wait", async () => {
+test("long poll: returns what it has when the server stops", async () => {
   const polls = new LongPolls(2, {
     changeNotifier: { subscribe: () => () => {} },
     authorizer: { reauthorizeInMemory: () => {}, reauthorize: () => Promise.reject(new Error("nothing has changed")) },
@@ -179,7 +179,7 @@ describe("a long poll that waits for a round before its first read", () => {
     return { polls, round, subscribed, leave, ended };
   }
 
-  test("reads in the round, and is not subscribed to its site before", async () => {
+  test("reads in the round, and subscribes only then", async () => {
     const { round, subscribed, ended } = start(async () => page);
     expect([round.length, subscribed]).toEqual([1, [systemSite]]);
     await round[0]?.(head);
