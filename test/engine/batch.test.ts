@@ -26,7 +26,7 @@ describe.each(engines)("on $name", (kind) => {
     return outcome;
   }
 
-  test("no write makes the next record's ID go back", async () => {
+  test("counters: the next ID never goes back", async () => {
     newSite();
     const make = async (intent: TestIntent = {}) => (await commit(createIntent({ site, ...intent }))).id;
     expect([await make(), await make({ id: 7 }), await make({ id: 3 })]).toEqual([1, 7, 3]);
@@ -42,7 +42,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(inOneBatch.map((outcome) => "id" in outcome && outcome.id)).toEqual([20, 15, 21]);
   });
 
-  test("a record that a batch changes several times is stored as after the last change, and every change is in the journal", async () => {
+  test("record changed several times: stored as after the last, all in the journal", async () => {
     newSite();
     const other = { site, resource: "order-status", id: 1 } as const;
     await commit(createIntent({ site, values: { Name: "before" } }));
@@ -73,7 +73,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("a record that is newer than its site, or that the stored count lacks, is not changed", async () => {
+  test("record newer than its site, or missing from the stored count: not changed", async () => {
     newSite();
     await commit(createIntent({ site }));
     const deletion = createIntent({ site, operation: "delete", id: 1, values: {} });
@@ -88,7 +88,7 @@ describe.each(engines)("on $name", (kind) => {
     expect((await commit(deletion)).revision).toBe(2);
   });
 
-  test("an idempotency key belongs to the API key that sent it, and to its site", async () => {
+  test("idempotency key: belongs to its API key and site", async () => {
     const one = newSite();
     const first = await commit(keyed("a", { site: one }));
     const second = await commit(keyed("a", { site: one }, 4));
@@ -108,7 +108,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(await commit(keyed("a", { site: one }))).toMatchObject({ kind: "replayed", id: 1 });
   });
 
-  test("a write that changed nothing is replayed too, also when the record has changed since", async () => {
+  test("replay: even if the write changed nothing and the record has changed since", async () => {
     newSite();
     await commit(createIntent({ site, values: { Name: "Acme" } }));
     const update = (name: string, Name: string) => keyed(name, { operation: "update", id: 1, values: { Name } });
@@ -120,7 +120,7 @@ describe.each(engines)("on $name", (kind) => {
     expect((await readAllRows(engine, site)).rows[0]?.body).toContain("Bolt");
   });
 
-  describe("batches that are committed together", () => {
+  describe("batches committed together", () => {
     const batchesOf = (count: number) =>
       Array.from({ length: count }, (_, at) => [
         createIntent({ site, values: { Name: `${at}` } }),
@@ -128,7 +128,7 @@ describe.each(engines)("on $name", (kind) => {
       ]);
     const stored = async () => (await readAllRows(engine, site)).rows.length;
 
-    test("are all stored, each sees the earlier ones, and no other write comes in between", async () => {
+    test("all stored, each sees earlier ones, nothing comes in between", async () => {
       newSite();
       const kinds: string[] = [];
       let other: Promise<unknown> | undefined;
@@ -151,7 +151,7 @@ describe.each(engines)("on $name", (kind) => {
       expect(head.revision).toBe(7);
     });
 
-    test("are not stored at all when one intent is rejected", async () => {
+    test("one intent rejected: nothing stored", async () => {
       newSite();
       const seen: string[] = [];
       const rejected = createIntent({ site, operation: "delete", id: 99, values: {} });
@@ -165,7 +165,7 @@ describe.each(engines)("on $name", (kind) => {
       expect(await stored()).toBe(1);
     });
 
-    test("are not stored at all when a batch cannot be made, and others write again", async () => {
+    test("one can't be made: nothing stored, and others can write again", async () => {
       newSite();
       function* batches() {
         yield batchesOf(1)[0] as Intent[];
@@ -178,7 +178,7 @@ describe.each(engines)("on $name", (kind) => {
     });
   });
 
-  test("a write to a sandbox is rejected if its key, its site or the site of the host has changed since the authorization", async () => {
+  test("sandbox write: rejected if its key, site or host's site has changed since authorization", async () => {
     const [host, sandbox] = [newSite(), newSite()];
     const change = async (resource: string, id?: number, operation: Intent["operation"] = "create") =>
       commit(
@@ -208,7 +208,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(await outcomesAt(fourth)).toEqual([changed, "done"]);
   });
 
-  test("a write that was authorized before a failover is rejected, because its revision may be another change now", async () => {
+  test("authorized before a failover: rejected, because the revision may now be another change", async () => {
     const site = newSite();
     await commit(createIntent({ site: 0, resource: "site", id: site, values: { Name: "s" } }));
     const { id: keyId, revision } = await commit(createIntent({ site: 0, resource: "key", values: { Name: "k" } }));
@@ -221,7 +221,7 @@ describe.each(engines)("on $name", (kind) => {
     expect([await write(timeline), await write((timeline ?? 1) - 1)]).toEqual(["done", "authorization-changed"]);
   });
 
-  test("of a removed site only the row in `sites` stays, and other sites keep their rows", async () => {
+  test("removed site: only its row in `sites` stays, other sites keep theirs", async () => {
     const [gone, kept] = [newSite(), newSite()];
     for (const number of [gone, kept]) {
       await commit(keyed("a", { site: number }));

@@ -1,4 +1,4 @@
-// The outcomes of writes, on each engine (`commit` of src/model/engine.ts).
+// Writes' outcomes on each engine (`commit` in src/model/engine.ts).
 
 import { describe, expect, test } from "bun:test";
 import { headVersion, type Outcome } from "../../src/model/change.ts";
@@ -18,7 +18,7 @@ describe.each(engineKinds)("on $name", (kind) => {
   let site = 0;
   const newSite = () => ++site;
 
-  test("records get IDs from 1 per site and resource", async () => {
+  test("IDs: from 1 per site and resource", async () => {
     const [one, two] = [newSite(), newSite()];
     const outcomes = await engine.commit([
       createBrand(one, "Acme"),
@@ -29,7 +29,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(outcomes.map(idOf)).toEqual([1, 2, 1, 1]);
   });
 
-  test("updates change the fields that they name, and an update that changes nothing has no journal entry", async () => {
+  test("update: changes the fields given, and adds no journal entry if nothing changes", async () => {
     const number = newSite();
     await engine.commit([
       { ...createBrand(number, "Acme"), valuesJson: '{"Name":"Acme","Address":{"Town":"Ulm","Title":""}}' },
@@ -46,7 +46,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect((await engine.readHeads([number]))[0]?.revision).toBe(2);
   });
 
-  test("the writes of a batch see one another, on one record too", async () => {
+  test("batch: writes see each other, even on one record", async () => {
     const number = newSite();
     const outcomes = await engine.commit([
       createBrand(number, "Acme"),
@@ -64,7 +64,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     ]);
   });
 
-  test("an ID is never used again, and a record can be created with an ID that the write names", async () => {
+  test("IDs: never reused, and a write can choose one", async () => {
     const number = newSite();
     await engine.commit([createBrand(number, "a"), { ...createBrand(number, "b"), id: 7 }, deleteBrand(number, 7)]);
     const [used, next] = await engine.commit([{ ...createBrand(number, "c"), id: 7 }, createBrand(number, "d")]);
@@ -72,7 +72,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(idOf(next)).toBe(8);
   });
 
-  test("a deleted record can be restored under its ID", async () => {
+  test("restore: a deleted record keeps its ID", async () => {
     const number = newSite();
     await engine.commit([createBrand(number, "a"), deleteBrand(number, 1)]);
     const [outcome] = await engine.commit([
@@ -84,7 +84,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     ]);
   });
 
-  test("a write to a record that does not exist is rejected", async () => {
+  test("missing record: rejected", async () => {
     const number = newSite();
     expect(await engine.commit([updateBrand(number, 1, {}), deleteBrand(number, 1)])).toEqual([
       { kind: "rejected", rejectionReason: "not-found" },
@@ -92,7 +92,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     ]);
   });
 
-  test("a write that requires a version is rejected when the record has another", async () => {
+  test("required version: rejected if the record has another", async () => {
     const number = newSite();
     const [made] = await engine.commit([createBrand(number, "a")]);
     const version = versionAfter(made);
@@ -104,7 +104,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(second).toMatchObject({ kind: "rejected", rejectionReason: "precondition-failed" });
   });
 
-  test("a write that excludes a version is rejected when the record has it", async () => {
+  test("excluded version: rejected if the record has it", async () => {
     const number = newSite();
     const [made] = await engine.commit([createBrand(number, "a")]);
     const version = versionAfter(made);
@@ -116,7 +116,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(outcomes.map(({ kind }) => kind)).toEqual(["rejected", "rejected", "done"]);
   });
 
-  test("a write that names the head of the site is rejected when the site has a later head, or another epoch", async () => {
+  test("required head: rejected if the site has a later head or another epoch", async () => {
     const number = newSite();
     await engine.commit([{ ...createBrand(number, "a"), ifHead: "" }]);
     const [head] = (await engine.readHeads([number])) as [Head];
@@ -129,7 +129,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(another).toEqual({ kind: "rejected", rejectionReason: "other-epoch" });
   });
 
-  test("all intents or none: if one is rejected, nothing is stored", async () => {
+  test("all or nothing: one rejection means nothing is stored", async () => {
     const number = newSite();
     const outcomes = await engine.commit(
       [createBrand(number, "a"), updateBrand(number, 9, {}), createBrand(number, "b")],
@@ -140,7 +140,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect((await engine.readHeads([number]))[0]?.revision).toBe(0);
   });
 
-  test("a repeated request with an idempotency key creates one record and has one response", async () => {
+  test("idempotency key: repeated request creates one record and has one response", async () => {
     const number = newSite();
     const intent = { ...createBrand(number, "a"), idempotency: { keyId: 3, name: 'it\'s \\ "mine"', digest: "d1" } };
     const [first] = await engine.commit([intent]);
@@ -152,7 +152,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect((await readAllRows(engine, number)).rows).toHaveLength(1);
   });
 
-  test("an idempotency key used for another request is rejected, and expires after a day", async () => {
+  test("idempotency key: rejected for another request, expires after a day", async () => {
     const number = newSite();
     const named = (digest: string) => ({ ...createBrand(number, "a"), idempotency: { keyId: 3, name: "k", digest } });
     await engine.commit([named("d1")]);
@@ -163,7 +163,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(late).toMatchObject({ kind: "done", id: 2 });
   });
 
-  test("a clock that jumps back loses nothing: revisions continue, and no entry is earlier than the one before", async () => {
+  test("clock jumps back: revisions continue, times never go backwards", async () => {
     const number = newSite();
     await engine.commit([{ ...createBrand(number, "a"), at: 1_000_000 }]);
     await engine.commit([{ ...createBrand(number, "b"), at: 5 }]);
@@ -176,7 +176,7 @@ describe.each(engineKinds)("on $name", (kind) => {
 
   // The test is about texts in memory, which do not depend on prepared statements.
   if (!kind.isForPooler)
-    test("a record that is kept keeps nothing else of the batch that changed it", async () => {
+    test("a kept record keeps nothing else of its batch in memory", async () => {
       const [number, batchSize, batches] = [newSite(), 64, 60];
       await engine.commit(Array.from({ length: batchSize }, () => createBrand(number, "a")));
       const kept: string[] = [];

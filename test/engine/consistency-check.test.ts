@@ -1,4 +1,4 @@
-// `check` finds each kind of damage in stored rows, and nothing in rows without damage.
+// `check` finds every kind of damage in stored rows, and nothing in sound ones.
 
 import { expect, test } from "bun:test";
 import type { DumpedRow } from "../../src/model/engine.ts";

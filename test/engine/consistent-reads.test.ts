@@ -1,4 +1,4 @@
-// A read in several steps is consistent: it includes no commit that happens between the steps.
+// A read in several steps is consistent, which means that it includes no commit in between.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
@@ -24,7 +24,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     await kind.close();
   });
 
-  test("a dump has no row that was committed after its first one", async () => {
+  test("dump: no row committed after its first one", async () => {
     const make = (Name: string) => createIntent({ values: { Name } });
     await writer.commit([make("early"), make("early")]);
     await writer.commit([createIntent({ site: 2 })]);
@@ -38,7 +38,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(findRowInconsistencies(seen)).toEqual([]);
   });
 
-  test("a load has the records of its head, and changes are consecutive", async () => {
+  test("load: has its head's records, and changes are consecutive", async () => {
     const [site, writes] = [5, kind.name === "SQLite" ? 300 : 100];
     await writer.commit([createIntent({ site })]);
     let isDone = false;

@@ -1,4 +1,4 @@
-// The contract of every engine for credentials (src/model/engine.ts), tested with each engine.
+// What every engine does with credentials (src/model/engine.ts).
 
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -24,14 +24,14 @@ describe.each(engines)("on $name", (kind) => {
     engine = opened;
   });
 
-  test("a credential is returned as it was stored", async () => {
+  test("credential: returned as stored", async () => {
     const stored = credential("a", { kind: "link", operator: 7, expiresAt: 2 ** 41 });
     await engine.saveCredential(stored, 0);
     expect(await engine.findCredential(stored.digest)).toEqual(stored);
     expect(await engine.findCredential(digest("another"))).toBeUndefined();
   });
 
-  test("of several calls that consume a credential, one gets it", async () => {
+  test("credential: only one of several consumers gets it", async () => {
     const stored = credential("b");
     await engine.saveCredential(stored, 0);
     const taken = await Promise.all([1, 2, 3].map(() => engine.consumeCredential(stored.digest)));
@@ -39,14 +39,14 @@ describe.each(engines)("on $name", (kind) => {
     expect(await engine.findCredential(stored.digest)).toBeUndefined();
   });
 
-  test("expired credentials are deleted when the next one is stored", async () => {
+  test("expired credentials: deleted when the next is stored", async () => {
     await engine.saveCredential(credential("c", { expiresAt: 500 }), 0);
     await engine.saveCredential(credential("d", { operator: 2 }), 500);
     expect(await engine.findCredential(digest("c"))).toBeUndefined();
     expect(await engine.findCredential(digest("d"))).toBeDefined();
   });
 
-  test("an operator has a bounded number of a kind, the latest", async () => {
+  test("credentials: the latest few of each kind per operator", async () => {
     for (let i = 0; i < maxCredentials + 3; i++)
       await engine.saveCredential(credential(`e${i}`, { operator: 3, expiresAt: 1000 + i }), 0);
     await engine.saveCredential(credential("e link", { operator: 3, kind: "link" }), 0);
@@ -60,7 +60,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(await engine.findCredential(digest("e link"))).toBeDefined();
   });
 
-  test("all credentials of an operator are deleted, and those of others stay", async () => {
+  test("deletion: all of an operator's, nobody else's", async () => {
     await engine.saveCredential(credential("f", { operator: 4 }), 0);
     await engine.saveCredential(credential("g", { operator: 5 }), 0);
     await engine.deleteCredentials(4);
@@ -68,14 +68,14 @@ describe.each(engines)("on $name", (kind) => {
     expect(await engine.findCredential(digest("g"))).toBeDefined();
   });
 
-  test("they are in no dump", async () => {
+  test("dumps: no credentials", async () => {
     await engine.saveCredential(credential("h"), 0);
     const tables = new Set<string>();
     for await (const { table } of engine.dump()) tables.add(table);
     expect([...tables]).not.toContain("credentials");
   });
 
-  test("a restore deletes all, because an ID may then belong to another operator", async () => {
+  test("restore: deletes all, because an ID may then be another operator's", async () => {
     const folder = mkdtempSync(join(tmpdir(), "storefront-credentials-"));
     await backUp(engine, join(folder, "backup"), 1);
     await engine.saveCredential(credential("i"), 0);
@@ -84,7 +84,7 @@ describe.each(engines)("on $name", (kind) => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test("a digest with SQL in it is only a text, which no credential has", async () => {
+  test("digest with SQL in it: just a text that no credential has", async () => {
     await engine.saveCredential(credential("j"), 0);
     for (const digest of ["' or 1=1 --", "' or '1'='1", ":digest", "$1"]) {
       expect(await engine.findCredential(digest)).toBeUndefined();

@@ -1,4 +1,4 @@
-// Responses for idempotency keys are deleted after a day, in small chunks that do not delay writes.
+// Responses for idempotency keys are deleted after a day, in small chunks that don't delay writes.
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -43,14 +43,14 @@ describe.each(engines)("on $name", (kind) => {
       ]),
     );
 
-  test("a write with a key deletes nothing, and an expired response is ignored", async () => {
+  test("write with a key: deletes nothing, ignores an expired response", async () => {
     await fill();
     const [again] = await engine.commit([named(1, "old 1.0", now)]);
     expect(again).toMatchObject({ kind: "done", id: 12 });
     expect(await kept()).toHaveLength(33);
   });
 
-  test("expired responses are deleted in chunks across all sites, and the others remain", async () => {
+  test("expired responses: deleted in chunks across all sites, others stay", async () => {
     let chunks = 0;
     let most = 0;
     for (let isMore = true; isMore; chunks++) {
@@ -65,7 +65,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("two processes delete at once while a client writes with the same keys", async () => {
+  test("two processes delete while a client writes with the same keys", async () => {
     await fill();
     const other = await openEngine(url, allResources);
     const forgetting = [engine, other].map((one) =>
@@ -80,7 +80,7 @@ describe.each(engines)("on $name", (kind) => {
   });
 });
 
-test("with SQLite, a failed deletion does not delay writes", async () => {
+test("SQLite: a failed deletion doesn't delay writes", async () => {
   const [kind] = engines;
   await kind?.open();
   const url = (await kind?.newDatabase()) as string;
@@ -95,7 +95,7 @@ test("with SQLite, a failed deletion does not delay writes", async () => {
   await kind?.close();
 });
 
-test("with PostgreSQL, a slow deletion does not delay writes", async () => {
+test("PostgreSQL: a slow deletion doesn't delay writes", async () => {
   const kind = engines[1];
   await kind?.open();
   const url = (await kind?.newDatabase()) as string;

@@ -1,4 +1,4 @@
-// The changes of the feed, applied in order, make the list: copies that follow it in different ways, while changes are written, undone and pruned.
+// Applying the feed's changes in order yields the list, for copies that follow in different ways while changes are written, undone and pruned.
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -54,7 +54,7 @@ describe.each(engines)("a copy that follows the feed on $name", (kind) => {
     engine = opened;
   });
 
-  test("is the list, whatever happens in between", async () => {
+  test("equals the list, whatever happens in between", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(step, { maxLength: 40 }),

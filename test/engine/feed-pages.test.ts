@@ -1,4 +1,4 @@
-// Pages of the feed, and the cursors that are accepted.
+// The feed's pages, and which cursors are accepted.
 
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -45,7 +45,7 @@ describe.each(engines)("the feed on $name", (kind) => {
   }
   const all = ["1 create 1", "2 create 2", "3 create 1", "4 update 1", "5 delete 2"];
 
-  test("pages of any size have all changes in order", async () => {
+  test("pages: all changes in order, at any size", async () => {
     await makeSite();
     expect(shown(await read())).toEqual(all);
     const found: string[] = [];
@@ -56,7 +56,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect(await read({ since: page.next })).toMatchObject({ changes: [], next: page.next, hasMore: false });
   });
 
-  test("the cursor of each change continues after that change", async () => {
+  test("cursor: each change's continues after it", async () => {
     await makeSite();
     const { changes } = await read();
     const [head] = await engine.readHeads([site]);
@@ -66,7 +66,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     }
   });
 
-  test("a page passes changes that do not match, up to the revision `until`", async () => {
+  test("page: skips changes that don't match, up to the revision `until`", async () => {
     await makeSite();
     const statuses = await read({ resources: new Set(["order-status"]), limit: 1 });
     expect([shown(statuses), statuses.hasMore]).toEqual([["3 create 1"], true]);
@@ -77,14 +77,14 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect(shown(await read({ since: (await read({ limit: 1 })).next, until: 1 }))).toEqual([]);
   });
 
-  test("a collapsed page has only the last change to each record, and counts the others for the limit", async () => {
+  test("collapsed page: each record's last change, but all count towards the limit", async () => {
     await makeSite();
     expect(shown(await read({ isCollapsed: true }))).toEqual(["3 create 1", "4 update 1", "5 delete 2"]);
     const page = await read({ isCollapsed: true, limit: 4 });
     expect([shown(page), page.hasMore]).toEqual([["2 create 2", "3 create 1", "4 update 1"], true]);
   });
 
-  test("at most 10,000 entries are read for a page", async () => {
+  test("page: reads at most 10,000 entries", async () => {
     site++;
     const create = createIntent({ site });
     await engine.commit(Array.from({ length: 10_001 }, () => create));
@@ -97,7 +97,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect((await read({ limit: 1000 })).changes).toHaveLength(1000);
   });
 
-  test("a text that is not a cursor is rejected", async () => {
+  test("cursor: other text is rejected", async () => {
     await makeSite();
     const head = await readHeadCursor(engine, site);
     const [mark] = head.split(".");
@@ -133,7 +133,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect((await errorOf(read({ since: "x".repeat(100_000) }))).length).toBeLessThan(300);
   });
 
-  test("a cursor that lies ahead, has another digest, or is of another site is rejected", async () => {
+  test("cursor: rejected if it's ahead, has another digest, or is another site's", async () => {
     await makeSite();
     const { changes } = await read();
     const marks = changes.map(({ cursor }) => cursor.split(".")[0]);
@@ -145,7 +145,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect(await errorOf(read({ since: other }))).toMatch("doesn't match a change of this site");
   });
 
-  test("a cursor is valid after pruning if its own entry is kept, and is rejected otherwise", async () => {
+  test("cursor, pruning: valid as long as its own entry is kept", async () => {
     await makeSite();
     const { changes, next } = await read();
     await pruneJournals(engine, [site], { revision: 1000 });
@@ -163,7 +163,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     );
   });
 
-  test("after another program has pruned the last entry too, earlier cursors are rejected, and the new cursor of the head continues", async () => {
+  test("cursor, even the last entry pruned: earlier ones rejected, the head's new one continues", async () => {
     await makeSite();
     const { next } = await read();
     await kind.run(url, `delete from journal where site_id = ${site}; update sites set floor = 5 where id = ${site}`);
@@ -176,7 +176,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect(await errorOf(read({ since: bare.replace(/.5$/, "f.5") }))).toMatch("gone");
   });
 
-  test("the cursor of a site without changes is valid after its first change", async () => {
+  test("cursor of a site without changes: still valid after the first change", async () => {
     site++;
     const start = await readHeadCursor(engine, site);
     expect([start, (await read()).next, (await read({ since: start })).hasMore]).toEqual(["0.0", "0.0", false]);
@@ -184,7 +184,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect(shown(await read({ since: start }))).toEqual(["1 create 1"]);
   });
 
-  test("cursors from before a restore, a renewal, or lost commits are rejected", async () => {
+  test("cursor: rejected after a restore, a reset or lost commits", async () => {
     await makeSite();
     const folder = mkdtempSync(join(tmpdir(), "storefront-feed-"));
     await backUp(engine, join(folder, "a"), 0);
@@ -212,7 +212,7 @@ update records set revision = 4, body = '{"ID":1,"Name":"A2"}' where site_id = $
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test("a page or cursor is not read from a database that is behind the known head of the site", async () => {
+  test("database behind the site's known head: no page or cursor is read", async () => {
     await makeSite();
     const [head] = await engine.readHeads([site]);
     const requiredHead = { ...(head as Head), revision: 6 };
@@ -221,7 +221,7 @@ update records set revision = 4, body = '{"ID":1,"Name":"A2"}' where site_id = $
     expect(await errorOf(readCursorAt(engine, site, { epoch: "other", revision: 5 }))).toMatch("unavailable");
   });
 
-  test("a page ends early when pruning or new epochs overtake it", async () => {
+  test("page: ends early if pruning or a new epoch overtakes it", async () => {
     site++;
     await engine.commit(Array.from({ length: 2500 }, () => createIntent({ site })));
     const resources = new Set(["location"]);
@@ -240,7 +240,7 @@ update records set revision = 4, body = '{"ID":1,"Name":"A2"}' where site_id = $
   });
 });
 
-test("a database on another engine has the same cursors as long as it has the same history", async () => {
+test("cursors: same on another engine with the same history", async () => {
   const [one, two] = await Promise.all(
     engines.map(async (kind) => {
       await kind.open();
@@ -262,7 +262,7 @@ test("a database on another engine has the same cursors as long as it has the sa
   expect(cursors[0]).toBe(cursors[1] as string);
 });
 
-test("a cursor is the same in every version of the program", async () => {
+test("cursors: same in every version of the program", async () => {
   const body = '{"ID":1,"Name":"é"}';
   const entry = { revision: 18, at: 1, actor: "test", resource: "brand", id: 1, operation: "update", body } as const;
   const head = { revision: 18, epoch: "k3f9" };

@@ -1,4 +1,4 @@
-// The columns of a journal entry besides the change, and the columns of a site's row about its journal and its records.
+// A journal entry's columns besides the change, and those in a site's row about its journal and records.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
@@ -18,7 +18,7 @@ describe.each(engines)("an entry of the journal on $name", (kind) => {
   const entries = async () => (await rows("journal")).filter((row) => row.site_id === site);
   const siteRow = async () => (await rows("sites")).find(({ id }) => id === site) as DumpedRow["row"];
 
-  test("has the record before an update, and the run of its command", async () => {
+  test("has the record before an update, and its command's run", async () => {
     site++;
     await engine.commit([createIntent({ site, run: "r1" })]);
     await engine.commit([createIntent({ site, operation: "update", id: 1, values: { Name: "B" }, run: "r2" })]);
@@ -30,7 +30,7 @@ describe.each(engines)("an entry of the journal on $name", (kind) => {
     ]);
   });
 
-  test("has the state between two updates of one batch", async () => {
+  test("has the state between two updates in a batch", async () => {
     site++;
     const rename = (Name: string) => createIntent({ site, operation: "update", id: 1, values: { Name } });
     await engine.commit([createIntent({ site, id: 1 }), rename("B"), rename("C")]);
@@ -41,7 +41,7 @@ describe.each(engines)("an entry of the journal on $name", (kind) => {
     ]);
   });
 
-  test("of a restore is a create if the record was deleted, otherwise an update", async () => {
+  test("restore: a create if the record was deleted, otherwise an update", async () => {
     site++;
     const remove = createIntent({ site, operation: "delete", id: 1, values: {} });
     const restore = (Name: string) => createIntent({ site, operation: "restore", id: 1, values: { ID: 1, Name } });
@@ -61,7 +61,7 @@ describe.each(engines)("an entry of the journal on $name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("of a restore is not written if the record has changed since it was read", async () => {
+  test("restore: not written if the record has changed since it was read", async () => {
     site++;
     const [made] = await engine.commit([createIntent({ site })]);
     const ifVersion = [versionAfter(made)];
@@ -72,7 +72,7 @@ describe.each(engines)("an entry of the journal on $name", (kind) => {
     ]);
   });
 
-  test("is never earlier than the entry before it, within a batch and between processes", async () => {
+  test("never earlier than the one before, in a batch or across processes", async () => {
     site++;
     await engine.commit([createIntent({ site, at: 50 }), createIntent({ site, at: 40 })]);
     await engine.commit([
@@ -112,7 +112,7 @@ describe.each(engines)("the row of a site on $name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("has a wrong count, and `check` finds it", async () => {
+  test("wrong count: `check` finds it", async () => {
     await engine.commit([createIntent()]);
     await kind.select(url, `update sites set counts = '{"brand":{"count":7,"revision":1}}' where id = 1`);
     expect(await engine.findInconsistencies()).toEqual([

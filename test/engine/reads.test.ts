@@ -1,4 +1,4 @@
-// Reads of heads, records and the journal, on each engine (src/model/engine.ts).
+// Reading heads, records and the journal on each engine (src/model/engine.ts).
 
 import { describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
@@ -16,14 +16,14 @@ describe.each(engineKinds)("on $name", (kind) => {
   let site = 0;
   const newSite = () => ++site;
 
-  test("a site that was never written to is empty and at revision 0", async () => {
+  test("site never written to: empty, at revision 0", async () => {
     const number = newSite();
     expect((await engine.readHeads([number]))[0]?.revision).toBe(0);
     expect((await readAllRows(engine, number)).rows).toEqual([]);
     expect(await engine.readChangesSince(number, 0)).toEqual([]);
   });
 
-  test("a created record is loaded with the same JSON text", async () => {
+  test("load: same JSON text as created", async () => {
     const number = newSite();
     const name = "Ça \"va\"? 日本 \\ 'x' \u{1f600} \t\r\n";
     await engine.commit([createBrand(number, name)]);
@@ -32,7 +32,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(rows).toEqual([{ resource: "brand", id: 1, revision: 1, body: JSON.stringify({ ID: 1, Name: name }) }]);
   });
 
-  test("rows after an ID come with the state of the site, deleted records among them", async () => {
+  test("rows after an ID: with the site's state, including deleted records", async () => {
     const number = newSite();
     await engine.commit([..."abcd"].map((name) => createBrand(number, name)));
     await engine.commit([deleteBrand(number, 2)]);
@@ -47,7 +47,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect((await engine.readRowsAfter(newSite(), "brand", { after: 0, limit: 2 })).rows).toEqual([]);
   });
 
-  test("rows are read by their keys, with the last IDs and the state of the site", async () => {
+  test("rows by key: with the last IDs and the site's state", async () => {
     const number = newSite();
     await engine.commit([..."abc"].map((name) => createBrand(number, name)));
     await engine.commit([deleteBrand(number, 2)]);
@@ -66,7 +66,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(await engine.readRows(newSite(), keys)).toMatchObject({ counts: {}, lastIds: {}, rows: [] });
   });
 
-  test("heads come in the order of the request, sites without writes among them", async () => {
+  test("heads: in the order requested, including sites without writes", async () => {
     const [one, two, three] = [newSite(), newSite(), newSite()];
     await engine.commit([createBrand(one, "a"), createBrand(three, "a"), createBrand(three, "b")]);
     const heads = (await engine.readHeads([three, two, one])) as Head[];
@@ -74,7 +74,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(new Set(heads.map(({ epoch }) => epoch)).size).toBe(3);
   });
 
-  test("the journal has every change once, in order, from any revision", async () => {
+  test("journal: every change once, in order, from any revision", async () => {
     const number = newSite();
     await engine.commit([createBrand(number, "a"), createBrand(number, "b")]);
     await engine.commit([updateBrand(number, 1, { Name: "c" }), deleteBrand(number, 2)]);
@@ -112,7 +112,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(await engine.readChangesSince(number, 4)).toEqual([]);
   });
 
-  test("the journal of another epoch is not returned", async () => {
+  test("journal: not another epoch's", async () => {
     const number = newSite();
     await engine.commit([createBrand(number, "a")]);
     const [head] = await engine.readHeads([number]);
@@ -120,7 +120,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(await engine.readChangesSince(number, 0, { epoch: "another" })).toBeUndefined();
   });
 
-  test("a database that is behind the known head of a site is rejected, unless it has another epoch", async () => {
+  test("database behind a site's known head: rejected, unless it has another epoch", async () => {
     const number = newSite();
     await engine.commit([createBrand(number, "a")]);
     const [head] = (await engine.readHeads([number])) as [Head];
@@ -141,14 +141,14 @@ describe.each(engineKinds)("on $name", (kind) => {
     }
   });
 
-  test("a load of many records is complete and in order", async () => {
+  test("load of many records: complete and in order", async () => {
     const number = newSite();
     for (let i = 0; i < 12; i++) await engine.commit(Array.from({ length: 500 }, () => createBrand(number, "a")));
     const { rows } = await readAllRows(engine, number);
     expect(rows.map(({ id }) => id)).toEqual(Array.from({ length: 6000 }, (_, i) => i + 1));
   });
 
-  test("reports in SQL find a column per field", async () => {
+  test("SQL reports: a column per field", async () => {
     const number = newSite();
     await engine.commit([{ ...createBrand(number, "Acme"), valuesJson: '{"Name":"Acme","Address":{"Town":"Ulm"}}' }]);
     await engine.commit([createBrand(number, "gone"), deleteBrand(number, 2)]);

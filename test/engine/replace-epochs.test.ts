@@ -1,4 +1,4 @@
-// `renew`: after a database was restored by other means, a revision may be another change. So no old ETag is accepted.
+// `renew`: after a database was restored by means other than `restore`, a revision may be another change, so no old ETag is accepted.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
@@ -25,7 +25,7 @@ describe.each(engines)("new histories on $name", (kind) => {
     await kind.close();
   });
 
-  test("accept no ETag from before on a running server, and serve the same records", async () => {
+  test("a running server accepts no old ETags, and serves the same records", async () => {
     await server.call("POST", "/restapi/brands.json", { body: { Name: "Acme" } });
     const paths = ["/restapi/brands/1.json", "/restapi/brands.json"];
     const get = (path: string, headers = {}) => server.call("GET", path, { headers });
@@ -45,7 +45,7 @@ describe.each(engines)("new histories on $name", (kind) => {
     expect(await elsewhere.findInconsistencies()).toEqual([]);
   });
 
-  test("are for all sites but removed ones, whose number stays unused", async () => {
+  test("for all sites except removed ones, whose numbers stay unused", async () => {
     const epochs = async (ids: readonly number[]) => (await elsewhere.readHeads(ids)).map(({ epoch }) => epoch);
     const [one, two, gone] = await Promise.all(
       ["one", "two", "gone"].map((name) => createSite(elsewhere, name, {}, 1)),
@@ -62,7 +62,7 @@ describe.each(engines)("new histories on $name", (kind) => {
     expect(await elsewhere.readSitesToDrop()).toEqual([]);
   });
 
-  test("leave a site that is filled to its import", async () => {
+  test("not for a site that an import is filling", async () => {
     const { ID } = await createSite(elsewhere, "filled", {}, 1);
     const { promise: stored, resolve: go } = Promise.withResolvers<void>();
     const rows = async function* () {

@@ -1,4 +1,4 @@
-// Runs of clients: several batches that an engine commits in one transaction, with one run and one idempotency key (`AtomicCommitOptions`).
+// Clients' runs: several batches that an engine commits in one transaction, with one run and one idempotency key (`AtomicCommitOptions`).
 
 import { describe, expect, test } from "bun:test";
 import type { Intent, Outcome } from "../../src/model/change.ts";
@@ -44,7 +44,7 @@ describe.each(engineKinds)("on $name", (kind) => {
       ({ body }) => JSON.parse(body ?? "").Name,
     );
 
-  test("all changes of a transaction have one run, whose ID names their revisions", async () => {
+  test("run: same for all changes, and its ID says their revisions", async () => {
     site++;
     await engine.commit(creates("a", "b"));
     const unchanged = updateBrand(site, 1, { Name: "a" });
@@ -64,7 +64,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("a transaction that changes nothing has no run, and without options the intents keep theirs", async () => {
+  test("run: none if nothing changes; without options, intents keep their own", async () => {
     site++;
     await engine.commit(creates("a"));
     expect(await commit([[updateBrand(site, 1, { Name: "a" })]])).toEqual({
@@ -79,7 +79,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     ]);
   });
 
-  test("every text is stored as it was sent", async () => {
+  test("texts: stored as sent", async () => {
     site++;
     const names = ["\"{}\\,NULL'$1", "\u0000\u0001\n\u007f\u2028\ud800 日本 \u{1f600}", "null", "\\\\", ""];
     await commit([creates(...names), [...creates("x")]]);
@@ -96,7 +96,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     ]);
   });
 
-  test("later batches see the changes of the earlier ones, in any distance", async () => {
+  test("batches: later ones see earlier ones' changes, however far back", async () => {
     site++;
     await engine.commit(creates("a", "b"));
     const step = (name: string) => [updateBrand(site, 1, { Name: name }), ...creates(name)];
@@ -126,7 +126,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("no intent may name a record that its own run has created, in its own batch or in an earlier one", async () => {
+  test("intents: can't name a record their own run has created", async () => {
     site++;
     for (const batches of [
       [[...creates("a"), updateBrand(site, 1, { Name: "b" })]],
@@ -147,7 +147,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(await namesOf()).toEqual(["a", "b"]);
   });
 
-  test("nothing is stored after a rejection, and the next transaction has the same revisions", async () => {
+  test("rejection: nothing stored, and the next transaction gets the same revisions", async () => {
     site++;
     const name = "aborted";
     const batches = [creates("a"), [deleteBrand(site, 99)], creates("b")];
@@ -157,7 +157,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(again.result).toEqual({ kind: "committed", run: `${id}-1-1` });
   });
 
-  test("an optional intent is left out, unless its writer has to begin again", async () => {
+  test("optional intent: left out, unless its writer has to start over", async () => {
     site++;
     const left = { ...deleteBrand(site, 99), isOptional: true };
     // Of seven records, the writer names six; the seventh may have changed.
@@ -178,7 +178,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     }
   });
 
-  test("a repeated transaction gets what the first has stored, from any process, and changes nothing", async () => {
+  test("repeated: gets what the first stored, from any process, and changes nothing", async () => {
     site++;
     await engine.commit(creates("a"));
     const batches = [
@@ -211,7 +211,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect((await engine.readHeads([site]))[0]?.revision).toBe(3);
   });
 
-  test("a transaction without intents is repeated too, and an expired response is not used", async () => {
+  test("repeated without intents: same, and an expired response isn't used", async () => {
     site++;
     const idempotency = idempotencyOf("nothing");
     expect((await commit([], { idempotency })).result).toEqual({ kind: "committed", run: null });
@@ -225,7 +225,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("a single write with the idempotency key of a transaction is rejected, and the other way round", async () => {
+  test("idempotency key: rejected for a single write after a transaction, and vice versa", async () => {
     site++;
     await commit([creates("a")], { idempotency: idempotencyOf("key") });
     const single = { ...createBrand(site, "b"), at: 1000, idempotency: { keyId: 3, name: "key", digest: "d" } };
@@ -235,7 +235,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(result).toEqual({ kind: "idempotency-key-reused" });
   });
 
-  test("of two transactions with the same key at once, from two processes, one is stored and the other repeats it", async () => {
+  test("same key at once from two processes: one is stored, the other repeats it", async () => {
     site++;
     const batches = Array.from({ length: 10 }, (_, n) => creates(`${n}`, "x"));
     const idempotency = idempotencyOf("race");
@@ -245,7 +245,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect((await engine.readHeads([site]))[0]?.revision).toBe(20);
   });
 
-  test("transactions and single writes at once, from two processes: each run has revisions without a gap", async () => {
+  test("concurrent transactions and single writes: no gaps in a run's revisions", async () => {
     site++;
     const batches = Array.from({ length: 5 }, (_, n) => creates(`${n}`, "x", "y"));
     const works = Array.from({ length: 6 }, (_, n) => commit(batches, {}, n % 2 === 0 ? engine : other));
@@ -298,7 +298,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(await onNewConnection(namesOf)).toEqual(["a", "b"]);
   });
 
-  test("a batch that cannot be made leaves nothing, and others write again", async () => {
+  test("a batch can't be made: nothing is left, and others can write again", async () => {
     site++;
     function* batches() {
       yield creates("a");

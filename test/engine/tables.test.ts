@@ -1,4 +1,4 @@
-// The tables that the migrations of each engine create match their declaration.
+// The tables that each engine's migrations create match their declaration.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { allResources } from "../../src/resources/all.ts";

@@ -1,4 +1,4 @@
-// Upserts: writes that update the record that has a value, or create it. Between the look-up and the transaction, another process writes.
+// Upserts update the record with a value or create it. Between the look-up and the transaction, another process writes.
 
 import { describe, expect, test } from "bun:test";
 import type { Intent, Match, Outcome } from "../../src/model/change.ts";
@@ -107,7 +107,7 @@ describe.each(engines)("an upsert on $name", (kind) => {
       expect(await both[0].findInconsistencies()).toEqual([]);
     });
 
-    test("knows of the site as of another revision than the others of its batch", async () => {
+    test("looked up at another revision than the rest of its batch", async () => {
       site++;
       await other(add("Oslo"), add("Bergen"));
       await other(move(2, "Bodø"));
@@ -119,7 +119,7 @@ describe.each(engines)("an upsert on $name", (kind) => {
       ).toEqual(["update 1", "update 2", "create 3", "create 4"]);
     });
 
-    test("has its own values for a change and for a new record, or none", async () => {
+    test("separate values for a change and for a new record, or none", async () => {
       site++;
       await other(add("Oslo"));
       const noUpdate = { valuesJson: "" };
@@ -132,7 +132,7 @@ describe.each(engines)("an upsert on $name", (kind) => {
       ]);
     });
 
-    test("with an ID may write to no other record", async () => {
+    test("with an ID, writes to no other record", async () => {
       site++;
       await other(add("Oslo"), add("Bergen"));
       await other(move(1, "x"), move(2, "Oslo"));
@@ -146,7 +146,7 @@ describe.each(engines)("an upsert on $name", (kind) => {
       for (const [intent, reason] of reasons) expect([reason, await commit([[intent]])]).toEqual([reason, [reason]]);
     });
 
-    test("is rejected as outdated if changes since were pruned, or if more records had the value than are named", async () => {
+    test("outdated if changes since were pruned, or if more records had the value than named", async () => {
       site++;
       await other(add("Oslo"));
       await other(add("Bergen"), add("Oslo"));
@@ -159,7 +159,7 @@ describe.each(engines)("an upsert on $name", (kind) => {
     });
   });
 
-  test("is rejected if an earlier write of its transaction takes the value from its record, or gives it to another", async () => {
+  test("rejected if an earlier write in its transaction takes the value away or gives it to another record", async () => {
     const both = [
       ["alone", 1],
       ["in several batches", 2],
@@ -184,7 +184,7 @@ describe.each(engines)("an upsert on $name", (kind) => {
   });
   const otherReads = async () => (await both[1].readHeads([site]))[0]?.revision;
 
-  test("is replayed as any other write, although its match is outdated", async () => {
+  test("replayed like any other write, even if its match is outdated", async () => {
     site++;
     const keyed = { idempotency: { keyId: 3, name: "town", digest: "d" } };
     expect(toTexts(await both[0].commit([upsert("Oslo", 0, [], keyed)]))).toEqual(["create 1"]);

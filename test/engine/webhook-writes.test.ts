@@ -1,4 +1,4 @@
-// Many writes of webhooks at the same time, on each engine.
+// Many webhook writes at once, on each engine.
 
 import { describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
@@ -11,7 +11,7 @@ describe.each(engines)("many writes of webhooks at once on $name", (kind) => {
     engine = opened;
   });
 
-  test("each has its own result, and an operation with an error fails alone", async () => {
+  test("each has its own result, and a failing one fails alone", async () => {
     const keys = Array.from({ length: 150 }, (_, i) => ({ site: 1, webhook: i + 1 }));
     await Promise.all(keys.map((key) => engine.saveWebhook(webhookState(key), [webhookSecret()])));
     const results = await Promise.allSettled(

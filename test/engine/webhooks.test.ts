@@ -1,4 +1,4 @@
-// The contract of every engine for webhooks (src/model/webhooks.ts), tested with each engine.
+// What every engine does for webhooks (src/model/webhooks.ts).
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { fileURLToPath } from "node:url";
@@ -55,7 +55,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(await other.readWebhookStates()).toContainEqual(second);
   });
 
-  test("the lease is acquired by one process, renewed by it, and free again when it has ended", async () => {
+  test("lease: one process acquires and renews it, and it's free once it ends", async () => {
     const state = await put();
     const lease = 60_000;
     const first = await engine.acquireWebhookLease(state, "one", lease);
@@ -74,14 +74,14 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(await engine.acquireWebhookLease({ ...state, site: 999 }, "one", lease)).toBeUndefined();
   });
 
-  test("a lease that a wrong clock has stored, which lasts for longer than any, is free", async () => {
+  test("lease: free if a wrong clock made it longer than any lease", async () => {
     const year = 365 * 24 * 60 * 60_000;
     const state = await put({ holder: "one", leaseUntil: Date.now() + year });
     expect(await other.acquireWebhookLease(state, "two", 60_000)).toMatchObject({ holder: "two" });
     expect(await engine.acquireWebhookLease(state, "one", 60_000)).toBeUndefined();
   });
 
-  test("of many processes that acquire the lease at the same time, one gets it", async () => {
+  test("lease: only one of many processes gets it", async () => {
     const state = await put();
     const acquisitions = Array.from({ length: 20 }, (_, i) =>
       (i % 2 ? engine : other).acquireWebhookLease(state, `${i}`, 60_000),
@@ -90,7 +90,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(won).toHaveLength(1);
   });
 
-  test("a change needs the cursor, the rewinds, the resumes and the lease that are expected", async () => {
+  test("change: needs the expected cursor, rewinds, resumes and lease", async () => {
     const state = await put({ cursor: "a", rewinds: 2, resumes: 3 });
     const expected = { cursor: "a", rewinds: 2, resumes: 3 };
     const moves: [string, Parameters<Engine["compareAndSetWebhook"]>[1], boolean][] = [
@@ -113,7 +113,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(await engine.compareAndSetWebhook({ site: 7, webhook: 999 }, expected, { cursor: "c" })).toBe(false);
   });
 
-  test("two processes that move one cursor make every move once", async () => {
+  test("cursor: two processes make every move once", async () => {
     const address = await kind.newDatabase();
     const one = await open(address);
     await one.saveWebhook(webhookState({ cursor: "0" }), []);
@@ -123,7 +123,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect((await one.readWebhookStates())[0]?.cursor).toBe("60");
   });
 
-  test("the last hundred attempts are kept, the latest first", async () => {
+  test("attempts: last hundred, latest first", async () => {
     const state = await put();
     const attempt = (at: number) => ({
       at,
@@ -141,7 +141,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(await engine.readWebhookAttempts({ site: 7, webhook: 999 })).toEqual([]);
   });
 
-  test("the latest attempts of all webhooks of a site are read at once", async () => {
+  test("attempts: the latest of all a site's webhooks in one read", async () => {
     const attempt = (at: number) => ({ at, status: 200, milliseconds: 3, fault: null });
     const [one, two] = [await put({ site: 70 }), await put({ site: 70 })];
     for (const at of [1, 2, 3]) await engine.addWebhookAttempt(one, attempt(at));
@@ -153,7 +153,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect((await engine.readLatestAttempts(999, 2)).size).toBe(0);
   });
 
-  test("the requests and responses of the last 20 attempts are kept, with any characters", async () => {
+  test("attempts: last 20 with requests and responses, any characters", async () => {
     const state = await put();
     const message = { headers: [["a", "\u0000ÿ"]] as const, body: "\u0000\ud800 ü 𝄞", isText: true, bytes: 9 };
     const exchange = { url: "https://erp.example/", request: message, response: null };
@@ -173,7 +173,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(await other.readWebhookAttempts(state)).toHaveLength(22);
   });
 
-  test("the present secret and the one before are stored, also when several are added at the same moment", async () => {
+  test("secrets: current and previous, even if several are added at once", async () => {
     const state = await put();
     expect(await engine.rotateWebhookSecret(state, "whsec_two", 9, 99)).toBe(true);
     expect(await other.readWebhookSecrets(state)).toEqual([
@@ -192,7 +192,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(await engine.readWebhookSecrets({ site: 7, webhook: 999 })).toEqual([]);
   });
 
-  test("a webhook that is saved or removed leaves no row of the webhook before", async () => {
+  test("saved or removed: no rows of the earlier webhook are left", async () => {
     const state = await put();
     await engine.addWebhookAttempt(state, { at: 1, status: 200, milliseconds: 1, fault: null });
     await engine.saveWebhook({ ...state, cursor: "new" }, [webhookSecret({ secret: "whsec_new", createdAt: 2 })]);
@@ -204,7 +204,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect([...left, await other.readWebhookAttempts(state)]).toEqual([[], [], []]);
   });
 
-  test("no write about a webhook moves the revision of a site", async () => {
+  test("writes: never move a site's revision", async () => {
     await engine.commit([createIntent({ site: 7 })]);
     const before = await engine.readHeads([0, 7]);
     const state = await put();
@@ -213,7 +213,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(await engine.readHeads([0, 7])).toEqual(before);
   });
 
-  test("the removal of a site removes the states of its webhooks", async () => {
+  test("removed site: its webhooks' states are removed", async () => {
     const one = await open(await kind.newDatabase());
     await deleteSiteRecord(one, 1);
     for (const state of [webhookState(), webhookState({ site: 2, webhook: 2 })]) {
@@ -231,7 +231,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(await one.readWebhookAttempts({ site: 2, webhook: 2 })).toHaveLength(1);
   });
 
-  test("a dump has states and secrets, of all sites or of one, and no attempts; a restore stores them unchanged", async () => {
+  test("dump: states and secrets, for all sites or one, but no attempts; restored unchanged", async () => {
     const one = await open(await kind.newDatabase());
     await one.commit([createIntent()]);
     const state = webhookState({ epoch: "kept", failingSince: 4 });
@@ -252,7 +252,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     }
   });
 
-  test("tables that a restore by an earlier version has replaced are saved, although they lack later columns and tables", async () => {
+  test("tables replaced by an earlier version's restore: saved despite missing columns and tables", async () => {
     const address = await kind.newDatabase();
     const one = await open(address);
     await one.commit([createIntent()]);
@@ -273,7 +273,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(await kind.extraTables(address)).toEqual([]);
   });
 
-  test("the identity of a database stays in it, and another one has another", async () => {
+  test("database identity: stays, and differs from others'", async () => {
     const another = await open(await kind.newDatabase());
     const identity = await engine.readDatabaseId();
     expect(identity).toMatch(/^[0-9a-f]{32}$/);

@@ -1,4 +1,4 @@
-// The database addresses that are accepted, and the messages for other addresses.
+// Which database addresses are accepted, and the messages for others.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -41,7 +41,7 @@ afterAll(async () => {
 });
 
 describe("an address", () => {
-  test("has hosts, ports, a login and settings, each with its default", () => {
+  test("hosts, ports, login and settings, each with its default", () => {
     expect(parseAddress("postgres://h1,h2:6000,[::1]:7000/shop?pool_size=20&statement_timeout=900&prepare=no")).toEqual(
       {
         hosts: [
@@ -67,7 +67,7 @@ describe("an address", () => {
     });
   });
 
-  test("takes each setting up to its bounds, and the flags in the three spellings of each", () => {
+  test("settings up to their limits, and flags in all three spellings", () => {
     const read = (settings: string) => parseAddress(`postgres://h/db?${settings}`);
     expect([read("pool_size=2").poolSize, read("pool_size=1000").poolSize]).toEqual([2, 1000]);
     expect([read("statement_timeout=100").timeoutMs, read("statement_timeout=600000").timeoutMs]).toEqual([
@@ -120,7 +120,7 @@ describe("an address", () => {
   });
 });
 
-describe("an address as a service hands it out", () => {
+describe("a service's address", () => {
   const secret = { user: "u", password: "pw" };
   const verified = { rejectUnauthorized: true };
   test.each<[string, string, object]>([
@@ -199,7 +199,7 @@ describe("an address as a service hands it out", () => {
     ["host=h port=5432 dbname=db user=u password=s3cr", "write postgres://", "postgres://u:s3cr@h:5432/db"],
     ["Server=h;Database=db;User Id=u;Password=s3cr;", "write postgres://", "postgres://u:s3cr@h:5432/db"],
     ["mysql://u:s3cr@h/db", "is not a database address", "postgres://u:s3cr@h/db"],
-  ])("%s is refused; the advice leads to an address that works, and no password is shown", async (url, advice, followed) => {
+  ])("%s is rejected; the advice gives an address that works, and no password is shown", async (url, advice, followed) => {
     const error = await openEngine(url, allResources).catch((thrown) => thrown);
     expect(error.code).toBe("bad-request");
     expect(error.message).toContain(advice);
@@ -208,7 +208,7 @@ describe("an address as a service hands it out", () => {
   });
 });
 
-test("a Unix socket: its folder in `host`, or as the host; sslmode does not matter, because it has no TLS", async () => {
+test("Unix socket: its folder in `host`, or as the host; sslmode doesn't matter without TLS", async () => {
   const url = new URL(await server.createDatabase());
   const login = `${url.username}:${url.password}`;
   for (const address of [
@@ -230,7 +230,7 @@ test("startup options reach the service", async () => {
   await proxy.stop();
 });
 
-describe("a database that cannot be used is named in one clear line", () => {
+describe("an unusable database is reported in one clear line", () => {
   const list = (url: string) => runProgram(["site", "list", "--database", url]);
   const cases: Record<string, { url: () => Promise<string>; says: string }> = {
     "a wrong password": {
@@ -298,7 +298,7 @@ describe("TLS to the database", () => {
     return rows.map(({ ssl }) => ssl);
   };
 
-  test("is used when the server has it, and not when it is disabled", async () => {
+  test("used if the server has it, unless it's disabled", async () => {
     for (const [query, encrypted] of [
       ["", true],
       ["sslmode=require", true],
@@ -310,7 +310,7 @@ describe("TLS to the database", () => {
     }
   });
 
-  test("verifies the certificate and the name when the address says so", async () => {
+  test("verifies the certificate and name if the address says so", async () => {
     await (await open(`sslmode=verify-full&sslrootcert=${certificate}`)).close();
     await (await open(`sslmode=verify-ca&sslrootcert=${certificate}`, `127.0.0.1:${server.port}`)).close();
     for (const [query, at] of [
@@ -323,7 +323,7 @@ describe("TLS to the database", () => {
     }
   });
 
-  test("is an error, and not ignored, when it is required and the server has none", async () => {
+  test("an error if it's required and the server has none", async () => {
     const plain = await startPostgres();
     const error = await openEngine(`${await plain.createDatabase()}?sslmode=require`, allResources).catch((e) => e);
     expect(error.code).toBe("unavailable");
@@ -331,7 +331,7 @@ describe("TLS to the database", () => {
   });
 });
 
-test("ten processes that start at once on an empty database make its tables once", async () => {
+test("empty database: ten processes starting at once create the tables once", async () => {
   const url = await server.createDatabase();
   const ended = await Promise.all(Array.from({ length: 10 }, () => runProgram(["site", "list", "--database", url])));
   for (const { status, stderr } of ended) expect({ status, stderr }).toEqual({ status: 0, stderr: "" });

@@ -1,4 +1,4 @@
-// The plans that PostgreSQL caches for prepared statements. A plan that is made while a table has few rows stays when the table has many.
+// Plans that PostgreSQL caches for prepared statements. One made while a table has few rows stays when there are many.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../../src/model/engine.ts";

@@ -1,4 +1,4 @@
-// Reads of whole sites wait for each other, but not for a database that hangs.
+// Reads of whole sites wait for each other, but not for a hanging database.
 
 import { afterAll, expect, test } from "bun:test";
 import { allResources } from "../../../src/resources/all.ts";
@@ -24,7 +24,7 @@ afterAll(async () => {
   await server.remove();
 });
 
-test("while the database hangs, reads of many sites fail at the same time, and then succeed again", async () => {
+test("load queue, database hangs: reads of many sites fail together, then succeed again", async () => {
   const messages: string[] = [];
   await server.signal("SIGSTOP");
   try {
@@ -44,7 +44,7 @@ test("while the database hangs, reads of many sites fail at the same time, and t
   expect(found.map(({ rows }) => rows.length)).toEqual(sites.map(() => 1));
 });
 
-test("a read that waits does not fail while the database responds to those before it", async () => {
+test("load queue: a waiting read doesn't fail while the database responds to earlier ones", async () => {
   const queue = new LoadQueue(1, 300);
   const other = new LoadQueue(1, 300);
   const { promise: isOver, resolve: finish } = Promise.withResolvers<void>();
@@ -59,7 +59,7 @@ test("a read that waits does not fail while the database responds to those befor
   expect(await second).toBeGreaterThan(200);
 });
 
-test("the time that a read has waited counts when its turn comes after a read that failed", async () => {
+test("load queue: waiting time counts when it's a read's turn after a failure", async () => {
   const queue = new LoadQueue(1, 20_000);
   const started = performance.now();
   const { promise: isOver, reject: fail } = Promise.withResolvers<void>();
@@ -71,7 +71,7 @@ test("the time that a read has waited counts when its turn comes after a read th
   expect(await second).toBeLessThan(19_990);
 });
 
-test("at most the given number of reads run at once, in the order of their calls, also after failures", async () => {
+test("load queue: limited reads at once, in order, even after failures", async () => {
   const queue = new LoadQueue(2, 20_000);
   const order: number[] = [];
   let running = 0;

@@ -1,4 +1,4 @@
-// A search in many sites takes few queries, and finds the same as if it read every record.
+// Searching many sites takes few queries, and finds the same as reading every record.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Engine } from "../../../src/model/engine.ts";
@@ -47,7 +47,7 @@ const everything = { sites: 1000, records: 1000, rows: 1000 };
 const read = (text: string, given: Partial<typeof everything> = {}, from = ids) =>
   pool.read((connection) => readMatchingRows(connection, from, { id: undefined, text }, { ...everything, ...given }));
 
-test("small sites are searched without a read of any of them", async () => {
+test("search: small sites are searched without reading them", async () => {
   let queries = 0;
   const counted = {
     readMatchingRows: (...args: Parameters<NonNullable<Engine["readMatchingRows"]>>) => {
@@ -62,7 +62,7 @@ test("small sites are searched without a read of any of them", async () => {
   expect(queries).toBe(1);
 });
 
-test("a query reads as many of the first sites as the limits of sites and records allow", async () => {
+test("search: a query covers as many sites as the limits for sites and records allow", async () => {
   expect((await read('"Brand 0"', { sites: 7 })).siteCount).toBe(7);
   // The sites 1 to 4 have 1, 2, 0 and 12 brands.
   expect((await read('"Brand 0"', { records: 14 })).siteCount).toBe(3);
@@ -70,7 +70,7 @@ test("a query reads as many of the first sites as the limits of sites and record
   expect(await read('"Brand 0"', { records: 11 }, [4, 5])).toEqual({ siteCount: 0, rows: [] });
 });
 
-test("if more rows match than a query returns, the site of the first row that is left out was not read", async () => {
+test("search: too many matches means the first omitted row's site wasn't read", async () => {
   const some = await read('"GB"', { rows: 5 });
   expect(some.siteCount).toBe(3);
   expect(some.rows.map(({ site, id }) => [site, id])).toEqual([
@@ -86,7 +86,7 @@ test.each([
   ["few records", { records: 10 }],
   ["few rows", { rows: 4 }],
   ["one row", { rows: 1 }],
-])("with queries of %s, a search finds the same as if it read every site", async (_, given) => {
+])("with queries of %s, a search finds the same as reading every site", async (_, given) => {
   const small: typeof engine = {
     ...engine,
     readMatchingRows: (from, search) =>
@@ -100,7 +100,7 @@ test.each([
   }
 });
 
-test("records are found by the key of their site, whatever the statistics say", async () => {
+test("search: finds records by their site's key, whatever the statistics say", async () => {
   const plan = async () => {
     const call = `${sql.beginLookUp}; prepare matching as ${sql.matchingRows(500)}; explain execute matching('[{"id":1},{"id":2}]', 1, '"x"'); commit`;
     return JSON.stringify(await databases.run(call, database));

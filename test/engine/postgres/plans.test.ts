@@ -1,4 +1,4 @@
-// How PostgreSQL executes the statements when its statistics are older than the rows.
+// How PostgreSQL executes our statements when its statistics are older than the rows.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Intent } from "../../../src/model/change.ts";
@@ -26,7 +26,7 @@ function writes(siteOf: (at: number) => number): Intent[] {
   );
 }
 
-test("before the first statistics, a page of a journal is read without the entries that follow", async () => {
+test("no statistics yet: a journal page is read without the entries that follow", async () => {
   const url = await databases.createDatabase();
   const engine = await openEngine(patient(url), allResources);
   await engine.commit(writes(() => 1));
@@ -69,20 +69,20 @@ describe.each([
     expect(plan).not.toContain("Removed by");
   });
 
-  test("rows of removed sites are found by the sites", async () => {
+  test("removed sites' rows are found by site", async () => {
     const plan = JSON.stringify(await databases.run(`${sql.beginLookUp}; explain ${selectSitesToDrop}; commit`, name));
     expect(plan).toContain("on records gone");
     expect(plan).not.toMatch(/Seq Scan on (records|journal|idempotency)/);
   });
 
-  test("the records of journal entries are stored from these entries alone", async () => {
+  test("journal entries' records are stored from those entries alone", async () => {
     const plan = await planOf(sql.recordsOfEntries({ site: 2, first: 2001, last: 2100 }, "old"));
     expect(plan).toMatch(/Index Scan using journal_pkey .*\n *Index Cond: .*revision >= 2001/);
     // These are the creates among them.
     expect(plan).toContain("Rows Removed by Filter: 100\n");
   });
 
-  test("the key and the site of a write are found by their keys", async () => {
+  test("a write's key and site are found by their keys", async () => {
     const rows = [
       { resource: "key", id: 77 },
       { resource: "site", id: 2 },

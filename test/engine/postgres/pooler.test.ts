@@ -1,4 +1,4 @@
-// What the program says at start about a pooler, before requests fail under load.
+// What the program says about a pooler when it starts, before requests fail under load.
 
 import { afterAll, afterEach, expect, test } from "bun:test";
 import { allResources } from "../../../src/resources/all.ts";

@@ -1,4 +1,4 @@
-// Rules for every statement that the program sends to PostgreSQL, as the server logs it, so that a distributed engine can execute it too.
+// Rules for every statement we send to PostgreSQL, as the server logs it, so that distributed engines can execute it too.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import type { Intent } from "../../../src/model/change.ts";
@@ -17,7 +17,7 @@ await useEverything(await server.createDatabase());
 const statements = statementsIn(await logged());
 afterAll(() => server.remove());
 
-test("no statement uses a feature that a distributed engine lacks, except for notifications, which are optional", () => {
+test("statements: nothing that distributed engines lack, except optional notifications", () => {
   expect(statements.filter((statement) => /pg_notify/.test(statement)).length).toBeGreaterThan(0);
   for (const statement of statements) {
     expect(statement).not.toMatch(
@@ -26,7 +26,7 @@ test("no statement uses a feature that a distributed engine lacks, except for no
   }
 });
 
-test("every write and every read of one site names the site", () => {
+test("statements: every read or write of one site names it", () => {
   const whole =
     /storefront_(unused|replaced)_|^(select [a-z_, ]+ from \w+ order by|select key_id, at from key_uses)|from storefront_schema|^select <number> from sites where floor is null/;
   const data = statements
@@ -45,7 +45,7 @@ test("every write and every read of one site names the site", () => {
   expect(spread).toEqual([]);
 });
 
-test("every key of every table leads with the site, or is the table's only one", async () => {
+test("tables: every key starts with the site, or is the only one", async () => {
   const url = await server.createDatabase();
   await (await openEngine(url, allResources)).close();
   const keys = await server.run(
@@ -65,7 +65,7 @@ test("every key of every table leads with the site, or is the table's only one",
   }
 });
 
-test("requests that arrive together share the question whether anything has changed", async () => {
+test("requests that arrive together ask once whether anything has changed", async () => {
   const shop = await startTestServer({ settings: { DATABASE: await server.createDatabase() } });
   const asked = async () => (await logged()).split("select id, revision, epoch from sites where id in").length;
   const before = await asked();

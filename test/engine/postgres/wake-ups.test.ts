@@ -1,4 +1,4 @@
-// How processes on PostgreSQL get each other's commits: by LISTEN and NOTIFY if the database supports them; without them, nothing fails.
+// Processes on PostgreSQL hear of each other's commits by LISTEN and NOTIFY, if the database supports these. Nothing fails without them.
 
 import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import type { Engine } from "../../../src/model/engine.ts";
@@ -68,7 +68,7 @@ async function listener(before?: unknown): Promise<unknown> {
   return (await waitUntil(other, "a session that listens")).pid;
 }
 
-test("a process whose listening connection was ended listens again, and assumes that it has missed commits", async () => {
+test("listening connection ended: listens again, and assumes it missed commits", async () => {
   const [one, other] = [await open(), await open()];
   const seen = watch(one);
   const first = await listener();
@@ -81,7 +81,7 @@ test("a process whose listening connection was ended listens again, and assumes 
   await next;
 });
 
-test("after a restart of the server, the process listens again", async () => {
+test("server restarted: listens again", async () => {
   const [one, other] = [await open(), await open()];
   const seen = watch(one);
   const first = await listener();
@@ -93,7 +93,7 @@ test("after a restart of the server, the process listens again", async () => {
   await next;
 });
 
-test("on a server without LISTEN and NOTIFY, commits work as usual, and neither is tried repeatedly", async () => {
+test("no LISTEN and NOTIFY: commits work, and neither is tried again and again", async () => {
   const without = await startLimited(unsupported);
   // Here, both fail for another reason, and are tried again after a pause.
   const failing = await startLimited({ [listen]: "select 1/0       ", [notify]: "to_number(" });
@@ -113,7 +113,7 @@ test("on a server without LISTEN and NOTIFY, commits work as usual, and neither 
   await next;
 });
 
-test("behind a pooler that gives each transaction another connection, nothing listens, and others still get notifications", async () => {
+test("behind a transaction pooler: doesn't listen, but others still get notifications", async () => {
   const pooler = await startLimited(unsupported);
   const [direct, pooled] = [await open(), await open(`${pooler.address}?prepare=no`)];
   const [heard, own] = [watch(direct), watch(pooled)];
@@ -125,7 +125,7 @@ test("behind a pooler that gives each transaction another connection, nothing li
   expect(pooler.count(listen)).toBe(0);
 });
 
-test("a notification of another program is taken for a commit to any site", async () => {
+test("another program's notification: counts as a commit to any site", async () => {
   const seen = watch(await open());
   await listener();
   for (const payload of ["", "x", "1; drop table sites", "-1", "9".repeat(5000), "1,2"]) {
@@ -136,7 +136,7 @@ test("a notification of another program is taken for a commit to any site", asyn
   }
 });
 
-test("commits to many sites at once are one notification to any", async () => {
+test("commits to many sites at once: one notification for any site", async () => {
   const [one, other] = [await open(), await open()];
   const seen = watch(one);
   await listener();
@@ -146,7 +146,7 @@ test("commits to many sites at once are one notification to any", async () => {
   expect(seen.calls).toStrictEqual([undefined]);
 });
 
-test("a commit just before a process closes the database still causes a notification", async () => {
+test("commit right before closing: still notifies", async () => {
   const seen = watch(await open());
   await listener();
   const next = seen.next(7);
@@ -156,7 +156,7 @@ test("a commit just before a process closes the database still causes a notifica
   await next;
 });
 
-test("an engine that is closed no longer listens, even if a subscription was not stopped", async () => {
+test("closed engine: doesn't listen, even with a subscription left", async () => {
   const one = await open();
   watch(one);
   await listener();

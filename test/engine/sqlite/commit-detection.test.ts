@@ -1,4 +1,4 @@
-// Detects commits of any process: on Linux by mapped memory, elsewhere by a pragma of SQLite.
+// Detecting any process's commits: with mapped memory on Linux, with an SQLite pragma elsewhere.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -55,7 +55,7 @@ describe.each(["linux", "darwin"] as const)("the detection of commits on %s", (n
     ]);
   });
 
-  test("a read includes the last commit of another process", async () => {
+  test("a read includes another process's last commit", async () => {
     const [one, other] = engines as [Engine, Engine];
     const siteViews = new SiteViews(other, allResources, 1 << 20);
     for (let revision = 1; revision < 20; revision++) {

@@ -1,4 +1,4 @@
-// The SQLite engine closes all descriptors of a database that it rejects.
+// The SQLite engine closes all of a rejected database's descriptors.
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";

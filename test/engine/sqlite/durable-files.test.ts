@@ -1,4 +1,4 @@
-// Files that are written again, and folders that are flushed. `npm run check:crash` shows what they are for: what a power loss leaves.
+// Rewritten files and flushed folders. `npm run check:crash` shows why they matter after a power loss.
 
 import { expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { flushFolders, rewriteFile } from "../../../src/store/sqlite/database.ts
 
 const folder = mkdtempSync(join(tmpdir(), "storefront-durable-"));
 
-test("a file that is written again has the same bytes, and is the same file", () => {
+test("rewritten file: same bytes, same file", () => {
   const file = join(folder, "log");
   const bytes = Buffer.alloc(2_500_000, "the bytes of a log");
   writeFileSync(file, bytes);
@@ -21,7 +21,7 @@ test("a file that is written again has the same bytes, and is the same file", ()
   expect(after.mtimeMs).toBeGreaterThan(before.mtimeMs);
 });
 
-test("a new folder and all above it can be flushed; a missing one is an error", () => {
+test("flushing folders: a new one and all above it; a missing one is an error", () => {
   const path = join(folder, "new", "data");
   mkdirSync(path, { recursive: true });
   flushFolders(path);

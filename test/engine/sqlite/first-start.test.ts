@@ -1,4 +1,4 @@
-// Several processes that start at the same time on a database file that does not exist yet.
+// Several processes start at once on a database file that doesn't exist yet.
 
 import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -22,7 +22,7 @@ const program = `
   }
 `;
 
-test("all open it, and it is created once", async () => {
+test("first start: created once, opened by all", async () => {
   const processes = Array.from({ length: 4 }, () => {
     const child = Bun.spawn([process.execPath, "-e", program], { stdin: "pipe", stdout: "pipe", stderr: "inherit" });
     const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();

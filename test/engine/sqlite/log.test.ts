@@ -27,14 +27,14 @@ const create = (Name: string) => createIntent({ values: { Name } });
 /** Each record is stored twice: in its table and in the journal. */
 const large = Array.from({ length: 16 }, () => create("x".repeat(logLimit / 16)));
 
-test("the log of one very large transaction shrinks with the writes after it", async () => {
+test("log: shrinks with writes after a very large transaction", async () => {
   await engine.commit(large);
   expect(logSize()).toBeGreaterThan(logLimit * 1.5);
   for (let i = 0; i < 3; i++) await engine.commit([create("small")]);
   expect(logSize()).toBeLessThanOrEqual(logLimit);
 });
 
-test("the log that grew during a long read shrinks with the writes after it", async () => {
+test("log: shrinks with writes after a long read", async () => {
   await engine.commit([create("first"), create("second")]);
   const reading = (engine.dump() as Iterable<DumpedRow>)[Symbol.iterator]();
   reading.next();
@@ -45,7 +45,7 @@ test("the log that grew during a long read shrinks with the writes after it", as
   expect(logSize()).toBeLessThanOrEqual(logLimit);
 });
 
-test("the SQLite of the runtime does not have the WAL-reset bug: a checkpoint beside a commit drops no pages (sqlite.org/wal.html#walresetbug)", () => {
+test("runtime's SQLite: no WAL-reset bug, so a checkpoint during a commit drops no pages (sqlite.org/wal.html#walresetbug)", () => {
   const database = new Database(":memory:");
   const { version } = database.query("select sqlite_version() as version").get() as { version: string };
   database.close();

@@ -1,4 +1,4 @@
-// The thread that writes to SQLite, and the settings that make its commits durable.
+// SQLite's writer thread, and the settings that make its commits durable.
 
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
@@ -22,14 +22,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test("every connection flushes each commit to disk, in WAL mode", () => {
+test("connections: all flush each commit to disk, in WAL mode", () => {
   // https://sqlite.org/pragma.html#pragma_synchronous: 2 is FULL.
   using database = openDatabase(path);
   expect(database.query("pragma synchronous").get()).toEqual({ synchronous: 2 });
   expect(database.query("pragma journal_mode").get()).toEqual({ journal_mode: "wal" });
 });
 
-test("the log of a killed process is in the database file before anything is added", async () => {
+test("killed process's log: in the database file before anything is added", async () => {
   const engine = await openEngine(`sqlite:${path}`, allResources);
   await engine.commit([createIntent()]);
   // As after kill -9: no process has these two files open.
@@ -51,7 +51,7 @@ test("the log of a killed process is in the database file before anything is add
   await Promise.all([next.close(), second.close()]);
 });
 
-describe("a writer thread that ends", () => {
+describe("a writer thread that exits", () => {
   const { Worker: RealWorker } = globalThis;
   const threads: Worker[] = [];
   let engine: Engine;
@@ -74,7 +74,7 @@ describe("a writer thread that ends", () => {
   test.each<[string, (thread: Worker) => void]>([
     ["by an error", (thread) => thread.postMessage(undefined)],
     ["without a word", (thread) => thread.terminate()],
-  ])("%s fails its writes, and another thread does the next write", async (_, kill) => {
+  ])("%s: its writes fail, and another thread does the next", async (_, kill) => {
     kill(threads[0] as Worker);
     const failed = await Promise.allSettled([engine.commit([createIntent()]), engine.commit([createIntent()])]);
     for (const { status, reason } of failed as PromiseRejectedResult[]) {
@@ -86,7 +86,7 @@ describe("a writer thread that ends", () => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("while idle is replaced with the next write", async () => {
+  test("while idle: replaced with the next write", async () => {
     threads[0]?.terminate();
     await new Promise((resolve) => threads[0]?.addEventListener("close", resolve));
     expect((await engine.commit([createIntent()]))[0]).toMatchObject({ kind: "done", id: 2 });
@@ -107,9 +107,7 @@ describe("a writer thread that ends", () => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test.each([
-    1, 2, 3, 4,
-  ])("after batch %d of a run of four: the client repeats it, and it is stored once", async (last) => {
+  test.each([1, 2, 3, 4])("after batch %d of a run of four: stored once when the client repeats it", async (last) => {
     const idempotency = { site: 1, keyId: 3, name: "a", digest: "batch:d", at: 1, replayData: "" };
     const options = { run: { id: "k3J9aZ0q", size: 12 }, idempotency };
     let count = 0;
@@ -136,7 +134,7 @@ async function failureOf(work: Promise<unknown>): Promise<unknown> {
   );
 }
 
-test("a failure that ends a transaction of several batches, as a full disk does: no batch after it is stored by itself", async () => {
+test("failure that ends a transaction of several batches, such as a full disk: no later batch is stored alone", async () => {
   const engine = await openEngine(`sqlite:${path}`, allResources);
   await engine.commit([createIntent()]);
   using database = new Database(path);
@@ -153,9 +151,7 @@ test("a failure that ends a transaction of several batches, as a full disk does:
   await engine.close();
 });
 
-test.each([
-  1, 60_000,
-])("the database is opened with the time that it has for other processes, %d ms", async (timeout) => {
+test.each([1, 60_000])("opening the database: waits %d ms for other processes", async (timeout) => {
   // Check the statements, and not their duration, because a busy machine takes any time.
   using run = spyOn(Database.prototype, "run");
   const engine = await openEngine(`sqlite:${path}`, allResources, { timeoutMs: timeout });
@@ -165,13 +161,13 @@ test.each([
   expect(new Set(asked)).toEqual(new Set([`pragma busy_timeout = ${timeout}`]));
 });
 
-test("a database that another process has locked is unavailable after that time", async () => {
+test("locked by another process: unavailable after that time", async () => {
   using other = new Database(path, { create: true });
   other.run("begin exclusive");
   expect(await failureOf(openEngine(`sqlite:${path}`, allResources, { timeoutMs: 1 }))).toBe("unavailable");
 });
 
-describe("a write is not confirmed when the database is moved away", () => {
+describe("a write isn't confirmed if the database is moved away", () => {
   const moveAway = () => renameSync(path, `${path}-moved`);
   const moveBack = () => renameSync(`${path}-moved`, path);
   let engine: Engine;

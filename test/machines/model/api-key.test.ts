@@ -1,4 +1,4 @@
-// The form of API keys, and the part of them that logs may show.
+// The form of API keys, and how much of them logs may show.
 
 import { describe, expect, test } from "bun:test";
 import {
@@ -17,25 +17,25 @@ describe.each([
 ] as const)("a key of %s", (_, isForSandbox, mark, shown, least) => {
   const { key, prefix } = createApiKey(isForSandbox);
 
-  test("has its mark, 36 random characters and a checksum", () => {
+  test("prefix, 36 random characters, checksum", () => {
     expect(key).toMatch(new RegExp(`^${mark}[0-9A-Za-z]{42}$`));
     expect([isKey(key), isSandboxKey(key)]).toEqual([true, isForSandbox]);
     expect(createApiKey(isForSandbox).key).not.toBe(key);
   });
 
-  test("is invalid with any other character, also in its mark, or with one more or less", () => {
+  test("invalid with another character anywhere, or with one more or less", () => {
     const other = (at: number) => `${key.slice(0, at)}${key[at] === "x" ? "y" : "x"}${key.slice(at + 1)}`;
     const changed = Array.from({ length: key.length }, (_, at) => other(at));
     const otherMark = isForSandbox ? key.replace("sfk_test_", "sfk_") : key.replace("sfk_", "sfk_test_");
     expect([...changed, otherMark, `${key}x`, key.slice(0, -1), key.slice(1)].filter(isKey)).toEqual([]);
   });
 
-  test("is shown with eight random characters, and named by at least four", () => {
+  test("shows eight random characters, and can be named by four", () => {
     expect([prefix, visiblePrefix(key)]).toEqual([key.slice(0, shown), key.slice(0, shown)]);
     expect([minPrefixLength(key), minPrefixLength(prefix)]).toEqual([least, least]);
   });
 
-  test("is redacted in any text, whole, mistyped or cut off, as soon as more than its prefix is there", () => {
+  test("redacted in any text, whole, mistyped or cut off, once there's more than the prefix", () => {
     for (const end of [shown + 1, key.length - 1, key.length]) {
       const part = key.slice(0, end);
       expect(redactKeys(`/restapi/${part}.json?key=${part}&x`)).toBe(`/restapi/${prefix}....json?key=${prefix}...&x`);
@@ -56,7 +56,7 @@ describe.each([
   });
 });
 
-test("`sfk_test` followed by a letter or digit begins a key of a live site", () => {
+test("API key: `sfk_test` plus a letter or digit is a live key", () => {
   const text = "sfk_testAbCdEfGh";
   expect([isSandboxKey(text), visiblePrefix(text), redactKeys(text)]).toEqual([
     false,

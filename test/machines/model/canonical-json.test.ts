@@ -1,4 +1,4 @@
-// JSON texts that are stored as they arrived, because the parser finds no error in them and would store the same text.
+// JSON that's stored as it arrived, because the parser would find no error and store the same text.
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -54,7 +54,7 @@ describe("a new record", () => {
     ["all members", whole("x", "y", "GB", "z", "é€\u007f\u2028")],
     ["the longest texts", whole("12345", "123456", "GB", "123456", "123456")],
     ["empty texts", whole("x", "", "", "", "")],
-  ])("is stored as it came: %s", (_, json) => {
+  ])("stored as it came: %s", (_, json) => {
     expect(isCanonicalRecord(thing, json)).toBeTrue();
     expect(asRead(json)).toBe(json);
   });
@@ -83,7 +83,7 @@ describe("a new record", () => {
     ["a text for a group", whole().replace(/\{"Deep".*?\}/, '""')],
     ["something behind it", `${whole()}{}`],
     ["nothing", ""],
-  ])("is read if it has %s", (_, json) => {
+  ])("parsed because it has %s", (_, json) => {
     expect(isCanonicalRecord(thing, json)).toBeFalse();
   });
 });
@@ -147,7 +147,7 @@ const anyJson = fc
     }),
   );
 
-test("a text that is stored as it arrived is the text that the parser would store", () => {
+test("stored as it came: same as what the parser would store", () => {
   fc.assert(
     fc.property(anyJson, (json) => {
       if (isCanonicalRecord(thing, json)) expect(asRead(json)).toBe(json);

@@ -1,4 +1,4 @@
-// Stored records are read in the form that this program declares (src/model/record.ts).
+// Stored records are read in the form that this version declares (src/model/record.ts).
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -47,7 +47,7 @@ test.each<[string, string, string]>([
   expect(toDeclaredJson(thing, stored)).toBe(expected);
 });
 
-test("a record in the declared form does not change, whatever its texts", () => {
+test("declared form: records in it don't change, whatever their texts", () => {
   const any = fc.string({ unit: "binary" });
   fc.assert(
     fc.property(any, any, any, any, any, (...texts) => {
@@ -58,11 +58,11 @@ test("a record in the declared form does not change, whatever its texts", () => 
   );
 });
 
-test("a declaration of a field `ID` is rejected, because every record has an ID", () => {
+test("declaration: field `ID` is rejected, because every record has an ID", () => {
   expect(() => declare("Thing", { Name: field, ID: field })).toThrow(/ID is part of every record/);
 });
 
-describe("the digest of a declaration", () => {
+describe("declaration digest", () => {
   const same = declare("Thing", { ...thing.fields, Name: text({ max: 9, description: "other", example: "x" }) });
   const { Name, ...others } = thing.fields;
   const cases = {
@@ -72,7 +72,7 @@ describe("the digest of a declaration", () => {
     "another nesting": declare("Thing", { ...thing.fields, Name: group("", { Name: field }) }),
   };
 
-  test("is the same if records have the same form", () => {
+  test("same if records have the same form", () => {
     expect(same.shape.digest).toBe(thing.shape.digest);
     expect(thing.shape.digest).toMatch(/^[0-9a-f]{8}$/);
   });

@@ -1,4 +1,4 @@
-// Hostnames that operators type, and the `Host` of requests.
+// Hostnames that operators type, and requests' `Host` headers.
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -57,7 +57,7 @@ describe("a hostname from an operator", () => {
   });
 });
 
-describe("the host of a request", () => {
+describe("a request's host", () => {
   test.each([
     ["shop.example", "shop.example"],
     ["SHOP.example:8080", "shop.example"],
@@ -75,7 +75,7 @@ describe("the host of a request", () => {
     expect(hostnameOf(sent)).toBe(host);
   });
 
-  test("matches the stored hostname in any form that the operator used", () => {
+  test("matches the stored hostname in whatever form the operator typed it", () => {
     const label = fc.stringMatching(/^[A-Za-z0-9äöüßΩ日_]([A-Za-z0-9-]{0,20}[A-Za-z0-9ñ])?$/);
     const name = fc.array(label, { minLength: 1, maxLength: 5 }).map((labels) => labels.join("."));
     fc.assert(

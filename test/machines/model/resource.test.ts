@@ -1,4 +1,4 @@
-// A declaration that could not be used everywhere is rejected when the program starts.
+// A declaration that wouldn't work everywhere is rejected when the program starts.
 
 import { expect, test } from "bun:test";
 import { text } from "../../../src/model/field.ts";
@@ -25,7 +25,7 @@ test.each<[string, Partial<Declaration>, string]>([
   expect(() => defineResource({ ...declaration, ...part } as typeof declaration)).toThrow(message);
 });
 
-test("a webhook can list every path that is accepted", () => {
+test("paths: a webhook can list every accepted one", () => {
   const { path } = defineResource(declaration);
   const resources = webhook.textFields.find(({ path: name }) => name === "Resources");
   expect(`${path} brands`).toMatch(new RegExp(resources?.field.pattern?.source ?? "no pattern"));

@@ -1,4 +1,4 @@
-// Which URLs and addresses a webhook may have (contract section 12), against the IANA special-purpose registries.
+// Which URLs and addresses webhooks may have (contract section 12), compared with the IANA special-purpose registries.
 
 import { describe, expect, test } from "bun:test";
 import { isIPv4 } from "node:net";
@@ -136,7 +136,7 @@ describe("a name with the address", () => {
     await expect(names).rejects.toThrow(/hooks\.example has the address/);
   });
 
-  test("is rejected if one of several addresses is forbidden, wherever it is in the list", async () => {
+  test("rejected if any of several addresses is forbidden", async () => {
     for (const addresses of [
       ["1.1.1.1", "10.0.0.1"],
       ["10.0.0.1", "1.1.1.1"],
@@ -145,7 +145,7 @@ describe("a name with the address", () => {
       await expect(resolveAllowedUrl("https://hooks.example/", policy(addresses))).rejects.toThrow(/has the address/);
   });
 
-  test("that cannot be resolved is another error", async () => {
+  test("can't be resolved: another error", async () => {
     const lookup = () => Promise.reject(new Error("ENOTFOUND"));
     const checked = resolveAllowedUrl("https://hooks.example/", { ...anywhere, lookup });
     await expect(checked).rejects.toMatchObject({
@@ -218,7 +218,7 @@ describe("the URL", () => {
   });
 });
 
-describe("a URL of this machine, where it is allowed", () => {
+describe("a URL on this machine, where that's allowed", () => {
   test.each([
     ["http://localhost:9/", ["127.0.0.1", "::1"]],
     ["https://localhost./", ["127.0.0.1"]],
@@ -275,7 +275,7 @@ describe("--webhook-allow", () => {
     else await expect(checked).rejects.toThrow(/has the address/);
   });
 
-  test("does not open the addresses of this machine, in whatever form", async () => {
+  test("doesn't open this machine's addresses, in any form", async () => {
     const own = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
     const forms = own.flatMap(({ address }) => (isIPv4(address) ? [address, `::ffff:${address}`] : [address]));
     const everything = ["0.0.0.0/0", "::/0"];
@@ -290,7 +290,7 @@ describe("--webhook-allow", () => {
     await expect(literal).rejects.toThrow(/this machine/);
   });
 
-  test("does not allow http", async () => {
+  test("doesn't allow http", async () => {
     const checked = resolveAllowedUrl("http://10.0.0.1/", policy([], ["10.0.0.0/8"]));
     await expect(checked).rejects.toThrow(/https/);
   });

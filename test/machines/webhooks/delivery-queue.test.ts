@@ -1,4 +1,4 @@
-// The queue of deliveries: their order, and the limits for sites and for receivers that do not respond.
+// The delivery queue: its order, and the limits for sites and unresponsive receivers.
 
 import { expect, test } from "bun:test";
 import { DeliveryQueue } from "../../../src/webhooks/delivery-queue.ts";
@@ -22,7 +22,7 @@ function openQueue() {
 
 const range = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);
 
-test("64 webhooks deliver at once, and the others wait in order", () => {
+test("delivery queue: 64 at once, others wait in order", () => {
   const { running, taken, add, end } = openQueue();
   for (const webhook of range(1, 100)) add(webhook);
   expect([...running]).toEqual(range(1, 64));
@@ -31,7 +31,7 @@ test("64 webhooks deliver at once, and the others wait in order", () => {
   expect(running.size).toBe(64);
 });
 
-test("a webhook that always has more to deliver rotates with the others", () => {
+test("delivery queue: busy webhooks take turns with others", () => {
   const { taken, add, end } = openQueue();
   for (const webhook of range(1, 65)) add(webhook);
   end(1);
@@ -40,7 +40,7 @@ test("a webhook that always has more to deliver rotates with the others", () => 
   expect(taken.slice(64)).toEqual([65, 1]);
 });
 
-test("a webhook has one delivery at a time, which says at its end whether the webhook was added meanwhile", () => {
+test("delivery queue: one delivery per webhook, which learns if it was added again meanwhile", () => {
   const { taken, add, end } = openQueue();
   for (let i = 0; i < 5; i++) add(1);
   expect(end(1)).toBe(true);
@@ -49,7 +49,7 @@ test("a webhook has one delivery at a time, which says at its end whether the we
   expect(taken).toEqual([1, 1]);
 });
 
-test("1,000 receivers that do not respond use at most half of the deliveries", () => {
+test("unresponsive receivers: 1,000 use at most half of the deliveries", () => {
   const { running, taken, add, end } = openQueue();
   for (const webhook of range(1, 1000)) add(webhook, "slow");
   expect(running.size).toBe(32);
@@ -62,7 +62,7 @@ test("1,000 receivers that do not respond use at most half of the deliveries", (
   expect(running).toEqual(new Set(range(33, 32)));
 });
 
-test("a webhook whose attempt was quick is queued with the others again", () => {
+test("quick attempt: queued with the others again", () => {
   const { running, add } = openQueue();
   for (const webhook of range(1, 40)) add(webhook, "slow");
   expect(running.size).toBe(32);
@@ -70,7 +70,7 @@ test("a webhook whose attempt was quick is queued with the others again", () => 
   expect(running.has(40)).toBe(true);
 });
 
-test("webhooks of one site have 8 deliveries at once, and delay no other site", () => {
+test("delivery queue: 8 at once per site, and no site delays another", () => {
   const { running, add, end } = openQueue();
   for (const webhook of range(1, 20)) add(webhook, "quick", 1000);
   for (const webhook of [21, 22]) add(webhook);
@@ -81,7 +81,7 @@ test("webhooks of one site have 8 deliveries at once, and delay no other site", 
   expect([...running].filter((webhook) => webhook > 100)).toEqual(range(101, 32));
 });
 
-test("no delivery starts after the end", () => {
+test("delivery queue: nothing starts after the end", () => {
   const { queue, taken, add, end } = openQueue();
   for (const webhook of range(1, 70)) add(webhook);
   queue.stopStarting();

@@ -1,5 +1,4 @@
-// Many webhooks of one site, which are due at the same moment (src/webhooks/runner.ts): each has its own tick of the event loop, so that they delay
-// no client.
+// Many of a site's webhooks that are due at once (src/webhooks/runner.ts) each get their own event-loop tick, so that they don't delay clients.
 
 import { describe, expect, test } from "bun:test";
 import type { Engine } from "../../../src/model/engine.ts";

@@ -1,4 +1,4 @@
-// Look-ups of the names of receivers, of which some get no response for long.
+// Looking up receivers' names, some of which get no response for a long time.
 
 import { expect, test } from "bun:test";
 import { NameResolver } from "../../../src/webhooks/name-resolver.ts";
@@ -43,7 +43,7 @@ async function after(milliseconds: number, names: readonly string[]) {
   return made;
 }
 
-test("at most four names are looked up at once, the others in order", async () => {
+test("name look-ups: four at once, others in order", async () => {
   const names = ["a", "b", "c", "d", "e", "f"];
   const { begun, ask, respond } = await after(1, names);
   const asked = names.map((name) => ask(name));
@@ -55,7 +55,7 @@ test("at most four names are looked up at once, the others in order", async () =
   expect(begun.at(-1)).toBe("f");
 });
 
-test("all attempts that need a name meanwhile share a look-up; a failure is for them only", async () => {
+test("name look-ups: shared by attempts that need the name, and so is a failure", async () => {
   const { begun, ask, fail, respond } = resolver();
   const [first, second] = [ask("a"), ask("a")];
   await fail("a", 1);
@@ -66,7 +66,7 @@ test("all attempts that need a name meanwhile share a look-up; a failure is for 
   expect(begun).toEqual(["a", "a"]);
 });
 
-test("a look-up for which no attempt waits any more does not begin", async () => {
+test("name look-ups: not started if nobody waits any more", async () => {
   const { begun, ask, respond } = resolver();
   for (const name of ["a", "b"]) void ask(name);
   const [late, other] = [new AbortController(), new AbortController()];
@@ -79,7 +79,7 @@ test("a look-up for which no attempt waits any more does not begin", async () =>
   expect(await asked[2]).toEqual(["203.0.113.1"]);
 });
 
-test("names that were slow the last time use at most half of the look-ups, until they are quick again", async () => {
+test("slow names: at most half of the look-ups until they're quick again", async () => {
   const { begun, ask, respond } = await after(10_000, ["a", "b", "c"]);
   for (const name of ["a", "b", "c"]) void ask(name);
   expect(begun).toEqual(["a", "b"]);
@@ -89,7 +89,7 @@ test("names that were slow the last time use at most half of the look-ups, until
   expect(begun).toEqual(["a", "b", "c", "a"]);
 });
 
-test("new names come before names that were slow", async () => {
+test("slow names: new names go first", async () => {
   const { begun, ask, fail } = await after(10_000, ["a", "b", "c"]);
   for (const name of ["a", "b", "c", "d"]) void ask(name);
   await fail("a", 10_000);

@@ -1,4 +1,4 @@
-// When a webhook is tried again, and when it is paused (contract section 12).
+// When a webhook is retried, and when it's paused (contract section 12).
 
 import { describe, expect, test } from "bun:test";
 import { decideAfterFailure, isBackingOff, updateAfterSuccess } from "../../../src/webhooks/retry-policy.ts";
@@ -28,7 +28,7 @@ describe("after a failed attempt", () => {
     [6, 5 * hour],
     [7, 5 * hour],
     [1000, 5 * hour],
-  ])("number %i the next one is %i ms later, a quarter more or less", (failure, pause) => {
+  ])("number %i: the next one is %i ms later, give or take a quarter", (failure, pause) => {
     const pauses = [0, 0.5, 0.999].map((random) => backOffAfter(failure, failed(), random));
     expect(pauses).toEqual([pause * 0.75, pause, Math.round(pause * 1.2495)]);
   });
@@ -41,7 +41,7 @@ describe("after a failed attempt", () => {
     [new Date(now + 90_000).toUTCString(), 90_000],
     [new Date(now - 90_000).toUTCString(), 5000],
     [new Date(now + day).toUTCString(), 5 * hour],
-  ])("Retry-After: %s is honoured, for 5 s to 5 h", (retryAfter, pause) => {
+  ])("Retry-After: %s, within 5 s to 5 h", (retryAfter, pause) => {
     expect(backOffAfter(4, failed(retryAfter), 0)).toBe(pause);
     expect(backOffAfter(4, failed(retryAfter), 0.999)).toBeLessThanOrEqual(pause * 1.1);
   });
@@ -55,9 +55,9 @@ describe("after a failed attempt", () => {
     "2030-01-01T00:01:00Z",
     "Tue, 01 Jan 2030",
     "9".repeat(400),
-  ])("Retry-After: %s is ignored", (retryAfter) => expect(backOffAfter(2, failed(retryAfter))).toBe(minute));
+  ])("Retry-After: %s, ignored", (retryAfter) => expect(backOffAfter(2, failed(retryAfter))).toBe(minute));
 
-  test("failures are counted, and since when", () => {
+  test("counts failures, and since when", () => {
     const first = decideAfterFailure(webhookState(), failed(), { now, random: 0 }).update;
     expect(first).toMatchObject({ failures: 1, failingSince: now });
     const state = webhookState({ failures: 4, failingSince: now - hour });
@@ -67,7 +67,7 @@ describe("after a failed attempt", () => {
     });
   });
 
-  test("nothing else of the state changes, so that the same page follows", () => {
+  test("nothing else changes, so the same page follows", () => {
     const { update } = decideAfterFailure(webhookState({ first: 1, last: 9 }), failed(), { now, random: 0 });
     expect(Object.keys(update).sort()).toEqual(["failingSince", "failures", "nextAt"]);
   });
@@ -85,12 +85,12 @@ test.each([
   expect(isBackingOff(webhookState({ nextAt }), now)).toBe(isLater);
 });
 
-describe("a webhook is paused", () => {
+describe("pausing a webhook", () => {
   const reasonAfter = (failures: number, failing: number, received: DeliveryResponse) =>
     decideAfterFailure(webhookState({ failures, failingSince: now - failing }), received, { now, random: 0 })
       .pauseReason;
 
-  test("at once by 410", () => {
+  test("410: right away", () => {
     expect(reasonAfter(0, 0, failed(undefined, 410))).toBe("the receiver responded with 410 (gone)");
   });
 
@@ -106,12 +106,12 @@ describe("a webhook is paused", () => {
     expect(reason).toBe(isPaused ? `failed for five days; last: ${fault}` : undefined);
   });
 
-  test("with a reason that fits into its record", () => {
+  test("reason: fits its record", () => {
     const long = { status: null, retryAfter: undefined, fault: "x".repeat(1000) };
     expect(reasonAfter(30, 6 * day, long)).toHaveLength(255);
   });
 
-  test("by the schedule after more than 20 attempts, with any jitter", () => {
+  test("schedule: after more than 20 attempts, with any jitter", () => {
     for (const random of [0, 0.5, 0.999]) {
       let at = now;
       let state = webhookState();
@@ -128,7 +128,7 @@ describe("a webhook is paused", () => {
   });
 });
 
-test("a success moves the cursor and ends the failures", () => {
+test("success: moves the cursor and ends the failures", () => {
   expect(updateAfterSuccess("abc.9")).toEqual({
     cursor: "abc.9",
     since: "abc.9",

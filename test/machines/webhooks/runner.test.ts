@@ -1,5 +1,5 @@
-// How a process delivers webhooks, by a clock that the tests set: when it scans all of them, how long its leases last, and the results of
-// a pause while an operator resumes the webhook.
+// How a process delivers webhooks, by a clock that tests set: when it scans them all, how long its leases last, and what happens if it pauses a webhook that an
+// operator resumes.
 
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
@@ -118,14 +118,14 @@ function startRunner({
   });
 }
 
-describe("the scans of all webhooks", () => {
+describe("scans of all webhooks", () => {
   test.each([
     [0, 2000],
     [99, 2000],
     [150, 3000],
     [200, 4000],
     [5000, 4000],
-  ])("after a scan that took %d ms, the next scan is %d ms later", async (took, pause) => {
+  ])("one that took %d ms: the next comes %d ms later", async (took, pause) => {
     clock = new TestClock();
     const runner = startRunner({
       onRefresh() {
@@ -140,7 +140,7 @@ describe("the scans of all webhooks", () => {
     expect(clock.timers.size).toBe(0);
   });
 
-  test("end with the runner, also if a scan is in flight then", async () => {
+  test("end with the runner, even if one is in flight", async () => {
     clock = new TestClock();
     const stopped = Promise.withResolvers<void>();
     const runner: WebhookRunner = startRunner({
@@ -175,7 +175,7 @@ describe("a lease", () => {
     [7000, 0],
     [0, 7000],
     [3000, 9000],
-  ])("is not used in its last second, if the database took %d ms before and %d ms after it stored the lease", async (before, after) => {
+  ])("not used in its last second, if the database took %d ms before and %d ms after storing it", async (before, after) => {
     const key = await addWebhook();
     const lease = await acquireLease(key, { engine: slowEngine(before, after), holder: "one", clock });
     const [end, until] = endsOf(lease as WebhookLease) as [number, number];
@@ -188,7 +188,7 @@ describe("a lease", () => {
   });
 });
 
-test("a pause that came too late, and that the database does not undo, is a logged error of the delivery", async () => {
+test("late pause that the database doesn't undo: logged as an error", async () => {
   await addWebhook();
   let commits = 0;
   // An operator resumes the webhook after the attempt was saved. Then the database fails.
@@ -212,7 +212,7 @@ test("a pause that came too late, and that the database does not undo, is a logg
   await runner.stop();
 });
 
-test("receivers whose last attempt was slow have half of the deliveries, until they are quick again", async () => {
+test("slow receivers: half of the deliveries until they're quick again", async () => {
   const responses: ((received: DeliveryResponse) => void)[] = [];
   const received = () => new Promise<DeliveryResponse>((resolve) => responses.push(resolve));
   const respond = () => {
@@ -245,7 +245,7 @@ test("receivers whose last attempt was slow have half of the deliveries, until t
   await runner.stop();
 });
 
-test("a process that stops hands over at once, also if its webhook was resumed during the request", async () => {
+test("stopping process: hands over right away, even if the webhook was resumed during the request", async () => {
   const key = await addWebhook();
   const policy = { allow: [], isLoopbackAllowed: false, lookup: async () => ["1.1.1.1"] };
   const sent = Promise.withResolvers<void>();
@@ -264,7 +264,7 @@ test("a process that stops hands over at once, also if its webhook was resumed d
   expect(await engine.readWebhookStates([key])).toMatchObject([{ holder: null, resumes: 1 }]);
 });
 
-test("a pause that arrives after a resume is undone", async () => {
+test("pause after a resume: undone", async () => {
   const key = await addWebhook();
   const policy = { allow: [], isLoopbackAllowed: false, lookup: async () => ["1.1.1.1"] };
   const resume = () => resumeWebhook(engine, key.webhook, policy, clock.at);
@@ -287,7 +287,7 @@ test("a pause that arrives after a resume is undone", async () => {
   expect(reported).toBe(0);
 });
 
-test("a lease that a process keeps is not used any more after the sandbox of its webhook was renewed", async () => {
+test("lease: not used once the webhook's sandbox was reset", async () => {
   clock = new TestClock();
   const live = await createSite(engine, "garden", {}, clock.at);
   await change(...Array.from({ length: 250 }, () => live.ID));
@@ -320,7 +320,7 @@ test("a lease that a process keeps is not used any more after the sandbox of its
   expect(after).toMatchObject({ goneAt: null, holder: null });
 });
 
-test("a delivery during a renewal of its sandbox sends nothing about the former sandbox, whose rows are being deleted", async () => {
+test("sandbox reset during a delivery: sends nothing about the old sandbox", async () => {
   clock = new TestClock();
   const live = await createSite(engine, "garden", {}, clock.at);
   await change(live.ID, live.ID);

@@ -1,4 +1,4 @@
-// One delivery attempt, to receivers that behave in many ways.
+// A delivery attempt to receivers that behave in all kinds of ways.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { createServer, type Server, type Socket } from "node:net";
@@ -183,7 +183,7 @@ describe("a receiver that", () => {
     await waitUntil(() => seen[0]?.isClosed, "the end of the connection");
   });
 
-  test("reads nothing gets at most the time for a whole attempt", async () => {
+  test("reads nothing gets no more than an attempt's time", async () => {
     const server = createServer((socket) => void socket.on("error", () => {}).pause());
     const url = `http://127.0.0.1:${await listen(server)}/`;
     const body = "x".repeat(20_000_000);
@@ -191,7 +191,7 @@ describe("a receiver that", () => {
     expect(received.fault).toBe("no response within 0.5 seconds");
   });
 
-  test("does not listen is reported as that", async () => {
+  test("isn't listening is reported as such", async () => {
     const server = createServer();
     const port = await listen(server);
     await new Promise((resolve) => server.close(resolve));
@@ -200,7 +200,7 @@ describe("a receiver that", () => {
 });
 
 describe("an attempt", () => {
-  test("sends the header fields, the length in bytes, and the host with its port", async () => {
+  test("sends the headers, the length in bytes, and the host with its port", async () => {
     const { port, seen } = await receiver(ok);
     await deliver(`http://localhost:${port}/`);
     const lines = seen[0]?.request.toLowerCase().split("\r\n") ?? [];
@@ -210,7 +210,7 @@ describe("an attempt", () => {
     expect(lines).toContain("connection: close");
   });
 
-  test("ends at once when it is interrupted, also while the name is resolved", async () => {
+  test("ends right away if interrupted, even while resolving the name", async () => {
     let begun = Promise.withResolvers<void>();
     const { port } = await receiver(() => begun.resolve());
     const lookup = () => {
@@ -228,7 +228,7 @@ describe("an attempt", () => {
     expect((await deliver("http://localhost:1/", {}, AbortSignal.abort())).fault).toBe("the attempt was interrupted");
   });
 
-  test("includes the time to resolve the name", async () => {
+  test("counts the time to resolve the name", async () => {
     const { fault } = await deliver("https://hooks.example/", {
       lookup: () => new Promise<never>(() => {}),
       timeout: 500,
@@ -236,14 +236,14 @@ describe("an attempt", () => {
     expect(fault).toBe("no response within 0.5 seconds");
   });
 
-  test("includes the time of the TLS handshake", async () => {
+  test("counts the TLS handshake's time", async () => {
     const port = await listen(createServer((socket) => void socket.on("error", () => {})));
     expect((await deliver(`https://localhost:${port}/`, { timeout: 500 })).fault).toBe(
       "no response within 0.5 seconds",
     );
   });
 
-  test("resolves the name once, and does not use a later address", async () => {
+  test("resolves the name once, and uses no later address", async () => {
     const { port, seen } = await receiver(ok);
     let lookups = 0;
     // The name resolves to this machine first, and then to another.
@@ -252,14 +252,14 @@ describe("an attempt", () => {
     expect([lookups, seen.length]).toEqual([1, 1]);
   });
 
-  test("to a name whose address changed to a forbidden one is rejected before anything is sent", async () => {
+  test("is rejected before anything is sent if the name's address has become a forbidden one", async () => {
     const { port, seen } = await receiver(ok);
     const { status, fault } = await deliver(`https://hooks.example:${port}/`);
     expect([status, fault]).toEqual([null, expect.stringContaining("127.0.0.1, which is this machine")]);
     expect(seen).toEqual([]);
   });
 
-  test("uses the next address if nothing listens at the first", async () => {
+  test("uses the next address if nothing is listening at the first", async () => {
     const { port } = await receiver(ok);
     const lookup = async () => ["127.0.0.2", "127.0.0.1"];
     expect((await deliver(`http://localhost:${port}/`, { lookup })).status).toBe(200);
@@ -267,14 +267,14 @@ describe("an attempt", () => {
 });
 
 describe("over TLS", () => {
-  test("the receiver gets the name, and its certificate is checked against it", async () => {
+  test("the receiver gets the name, which its certificate must match", async () => {
     const { port, seen } = await tlsReceiver(["localhost"]);
     expect(await deliver(`https://localhost:${port}/`, { ca: authority.cert })).toMatchObject({ status: 200 });
     expect(seen[0]?.servername).toBe("localhost");
     expect(seen[0]?.request.toLowerCase()).toContain(`host: localhost:${port}`);
   });
 
-  test("an address in the URL is checked against the certificate", async () => {
+  test("an address in the URL must match the certificate", async () => {
     const { port } = await tlsReceiver([], { addresses: [[127, 0, 0, 1]] });
     expect(await deliver(`https://127.0.0.1:${port}/`, { ca: authority.cert })).toMatchObject({ status: 200 });
     expect((await deliver(`https://127.0.0.2:${port}/`, { ca: authority.cert })).status).toBeNull();

@@ -1,4 +1,4 @@
-// The signature of a delivery (src/webhooks/webhook-event.ts): which secrets, times and headers are accepted.
+// A delivery's signature (src/webhooks/webhook-event.ts): which secrets, times and headers are accepted.
 
 import { describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
@@ -7,18 +7,18 @@ import { signatureHeaders } from "../../../src/webhooks/webhook-event.ts";
 
 const makeSecret = () => `whsec_${randomBytes(32).toString("base64")}`;
 
-describe("the signature of a delivery", () => {
+describe("delivery signature", () => {
   test.each([
     ["without members", "{}"],
     ["with characters of several bytes", '{"Name":"Ünï ☂ 😀"}'],
     ["of a million bytes", JSON.stringify("x".repeat(1_000_000))],
-  ])("is accepted by an independent verifier, for a body %s", (_, body) => {
+  ])("accepted by an independent verifier, for a body %s", (_, body) => {
     const secret = makeSecret();
     const headers = signatureHeaders("evt_1_abc_1_100", Date.now(), body, [secret]);
     expect(new Webhook(secret).verify(body, headers)).toEqual(JSON.parse(body));
   });
 
-  test("is accepted with either of two secrets", () => {
+  test("accepted with either of two secrets", () => {
     const secrets = [makeSecret(), makeSecret()];
     const headers = signatureHeaders("evt_1", Date.now(), "{}", secrets);
     for (const secret of secrets) expect(new Webhook(secret).verify("{}", headers)).toEqual({});
@@ -34,11 +34,11 @@ describe("the signature of a delivery", () => {
     ["another ID", '{"a":1}', { ...headers, "webhook-id": "evt_2" }, secret],
     ["another time", '{"a":1}', { ...headers, "webhook-timestamp": String(Math.floor(now / 1000) + 1) }, secret],
     ["a time of ten minutes ago", '{"a":1}', signatureHeaders("evt_1", now - 600_000, '{"a":1}', [secret]), secret],
-  ])("is rejected with %s", (_, body, sent, verifying) => {
+  ])("rejected with %s", (_, body, sent, verifying) => {
     expect(() => new Webhook(verifying).verify(body, sent)).toThrow();
   });
 
-  test("is that of the specification's example", () => {
+  test("matches the specification's example", () => {
     const { "webhook-signature": signature } = signatureHeaders(
       "msg_p5jXN8AQM9LWM0D4loKWxJek",
       1_614_265_330_000,

@@ -65,7 +65,7 @@ test.each<[string, Schema, Schema]>([
   expect((converted.components as { schemas: Schema }).schemas.A).toEqual(expected);
 });
 
-test("the document has the members of 3.0, and examples have no null", () => {
+test("OpenAPI 3.0: only its members, and no null in examples", () => {
   const content = { schema: { type: "object" }, example: { schema: [{ const: 1 }] }, examples: { a: { value: 2 } } };
   const withNull = { ...content, example: { schema: [{ const: 1 }, { const: null }] } };
   const converted = convert({ paths: { "/a.json": { get: { content: withNull } } } });
@@ -77,10 +77,10 @@ test("the document has the members of 3.0, and examples have no null", () => {
 test.each<[string, Schema]>([
   ["if", { if: { type: "string" } }],
   ["exclusiveMinimum", { type: "integer", exclusiveMinimum: 0 }],
-])("a schema with %s is an error, because the conversion does not know it", (keyword, schema) => {
+])("a schema with %s is an error, because the conversion doesn't know it", (keyword, schema) => {
   expect(() => convert({ components: { schemas: { A: schema } } })).toThrow(`the keyword ${keyword} `);
 });
 
-test("a schema with two types is an error, because 3.0 has no form for it", () => {
+test("OpenAPI 3.0: a schema with two types is an error, because 3.0 can't express it", () => {
   expect(() => convert({ components: { schemas: { A: { type: ["string", "integer"] } } } })).toThrow("one type");
 });

@@ -1,4 +1,4 @@
-// How a block of records counts the memory of what it caches: texts of fields, and compressed parts of lists.
+// How a block of records counts the memory of what it caches: field texts, and compressed parts of lists.
 
 import { expect, test } from "bun:test";
 import { storedEncoding } from "../../../../src/model/encoding.ts";
@@ -8,7 +8,7 @@ import { Block, type TextSource } from "../../../../src/store/memory/block.ts";
 const records = Array.from({ length: 100 }, (_, index) => ({ id: index + 1, revision: 1, json: "{}" }));
 const textSource = (name: string, text: string): TextSource => ({ name, of: () => text });
 
-test("the memory of a block includes the texts that it caches, and no text that it has evicted", () => {
+test("block memory: counts cached texts, not evicted ones", () => {
   const block = new Block(brand, records);
   const plain = block.estimateBytes();
   block.columns([textSource("short", "")]);
@@ -25,7 +25,7 @@ test("the memory of a block includes the texts that it caches, and no text that 
   expect(block.estimateBytes()).toBe(plain + 4 * short);
 });
 
-test("a block counts the compressed forms of its part of a list, both of the first part and of a later one", () => {
+test("block memory: counts its part of a list in compressed forms", () => {
   const block = new Block(brand, records);
   const items = block.encoded({ ...storedEncoding, name: "test" });
   const plain = block.estimateBytes();

@@ -1,4 +1,4 @@
-// Searches in the joined texts of a block find what searches in each text find.
+// Searching a block's joined texts finds the same as searching each text.
 
 import { expect, test } from "bun:test";
 import { JoinedTexts } from "../../../../src/store/memory/joined-texts.ts";
@@ -6,7 +6,7 @@ import { JoinedTexts } from "../../../../src/store/memory/joined-texts.ts";
 const texts = ["", "acme", "acme ltd", "", "ab", "b", "フジ", "a\nb", "bab", "", "aa", ""];
 const parts = ["a", "b", "ab", "aa", "acme", "フ", "\n", "", "x", "b\0", "\0", "ltd", "ltd\0", "ba"];
 
-test("a part is found in the texts that contain it, and never across two texts", () => {
+test("joined texts: found within a text, never across two", () => {
   for (const list of [texts, texts.slice(1, -1), [""], ["acme"], ["", ""]]) {
     const joined = new JoinedTexts(list);
     expect(list.map((_, index) => joined.at(index))).toEqual(list);

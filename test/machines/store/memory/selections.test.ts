@@ -1,4 +1,4 @@
-// A cached selection is updated by the later changes, or built again if these changes are not known any more.
+// A cached selection is updated with later changes, or rebuilt if those are no longer known.
 
 import { expect, test } from "bun:test";
 import { parseListParameters } from "../../../../src/http/records/list-parameters.ts";

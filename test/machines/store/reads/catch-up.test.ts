@@ -1,4 +1,4 @@
-// A site in memory after another process has changed much of it at once (src/store/reads/snapshot-cache.ts).
+// A site in memory after another process changed a lot at once (src/store/reads/snapshot-cache.ts).
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../../../src/model/engine.ts";
@@ -38,7 +38,7 @@ describe.each(engines)("on $name", (kind) => {
     await writer.commitAtomically(batches, () => {});
   }
 
-  test("the changes are applied with ticks of the event loop in between, and a reader sees none of them or all", async () => {
+  test("changes are applied over several ticks, and readers see all or none", async () => {
     await writer.commit([createIntent()]);
     const siteViews = new SiteViews(reader, allResources, 1e9);
     const before = await loadUpToDate(siteViews, site);
@@ -66,7 +66,7 @@ describe.each(engines)("on $name", (kind) => {
 
   test.each([
     1, 600,
-  ])("a transaction that is committed while %d changes are read is seen as a whole or not at all", async (behind) => {
+  ])("a transaction committed while %d changes are read is seen completely or not at all", async (behind) => {
     let isCommitted = true;
     const since: Engine["readChangesSince"] = async (...args) => {
       if (!isCommitted) await createTogether();
@@ -82,7 +82,7 @@ describe.each(engines)("on $name", (kind) => {
     expect([before + behind, before + behind + count]).toContain(seen);
   });
 
-  test("look-ups do not wait for the catch-up, and find all of the changes", async () => {
+  test("look-ups don't wait for it, and find all changes", async () => {
     const siteViews = new SiteViews(reader, allResources, 1e9);
     const before = await loadUpToDate(siteViews, site);
     const last = [...before.collection(brand)].length + count;
@@ -95,7 +95,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(siteViews.usage.loads).toBe(2);
   });
 
-  test("look-ups do not wait while the site is loaded because its changes were pruned", async () => {
+  test("changes pruned: look-ups don't wait for the load", async () => {
     const siteViews = new SiteViews(reader, allResources, 1e9);
     const before = [...(await loadUpToDate(siteViews, site)).collection(brand)].length;
     await writer.commit([createIntent(), createIntent()]);
@@ -109,7 +109,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(siteViews.usage.loads).toBe(3);
   });
 
-  test("changes that another process has undone are not found", async () => {
+  test("changes undone by another process aren't found", async () => {
     const siteViews = new SiteViews(reader, allResources, 1e9);
     const before = await loadUpToDate(siteViews, site);
     const had = [...before.collection(brand)].length;

@@ -1,4 +1,4 @@
-// One query to the database serves every request that arrived before it was sent, and no later request.
+// One query serves every request that arrived before it was sent, and none that came later.
 
 import { expect, test } from "bun:test";
 import type { Engine } from "../../../../src/model/engine.ts";
@@ -22,7 +22,7 @@ const headQueriesOf = (engine: Engine) =>
   });
 const down = () => new ProblemError("unavailable", "down");
 
-test("a request that arrives during a query waits for the next one, which it shares", async () => {
+test("head query: a request during one shares the next", async () => {
   const { engine, next, waiting } = createManualEngine();
   const sharedHeads = headQueriesOf(engine);
   const early = sharedHeads.queryHeads([1]);
@@ -49,7 +49,7 @@ test("a request that arrives during a query waits for the next one, which it sha
   expect(await waiting()).toEqual([]);
 });
 
-test("after a query has returned, the next one is sent at once", async () => {
+test("head query: the next one is sent right after the last returns", async () => {
   const { engine, next } = createManualEngine();
   const sharedHeads = headQueriesOf(engine);
   for (const revision of [1, 2, 3]) {
@@ -59,7 +59,7 @@ test("after a query has returned, the next one is sent at once", async () => {
   }
 });
 
-test("a request that arrives 1 ms after a result is sent at once, even if the tick has not ended", async () => {
+test("head query: sent right away 1 ms after a result, even in the same tick", async () => {
   const { engine, next } = createManualEngine();
   let queries = 0;
   const readHeads = (sites: readonly number[]) => {
@@ -77,7 +77,7 @@ test("a request that arrives 1 ms after a result is sent at once, even if the ti
   expect(revisions(await late)).toEqual({ 1: 6 });
 });
 
-test("when a query fails, the requests that wait for the next one fail too, and later requests are queried again", async () => {
+test("head query failure: waiting requests fail too, later ones query again", async () => {
   const { engine, next, waiting } = createManualEngine();
   const sharedHeads = headQueriesOf(engine);
   const asked = [sharedHeads.queryHeads([1]), sharedHeads.queryHeads([2]), sharedHeads.queryHeads([3])];
@@ -90,7 +90,7 @@ test("when a query fails, the requests that wait for the next one fail too, and 
   expect(revisions(await later)).toEqual({ 4: 1 });
 });
 
-test("an error of the program fails the requests of that query, and no others", async () => {
+test("head query: a bug only fails that query's requests", async () => {
   const { engine, next } = createManualEngine();
   const sharedHeads = headQueriesOf(engine);
   const early = sharedHeads.queryHeads([1]).catch((error) => error.message);

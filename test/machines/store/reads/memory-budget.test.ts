@@ -1,4 +1,4 @@
-// The memory budget of the snapshots, without a cache: what counts as room for one more site.
+// The snapshots' memory budget, without a cache: what counts as room for another site.
 
 import { expect, test } from "bun:test";
 import { systemSite } from "../../../../src/model/system-site.ts";
@@ -8,7 +8,7 @@ const budget = 1000;
 const snapshotOf = (siteId: number, bytes: number) =>
   ({ siteId, estimateBytes: () => bytes }) as Parameters<MemoryBudget["touch"]>[0];
 
-test("nine tenths of the budget are room for a site, less the system site and the sites in use", () => {
+test("memory budget: nine tenths, less the system site and sites in use", () => {
   const memory = new MemoryBudget(budget);
   expect([memory.hasRoomFor(900), memory.hasRoomFor(901)]).toEqual([true, false]);
   memory.touch(snapshotOf(systemSite, 100));

@@ -1,4 +1,4 @@
-// The changes of a transaction of this process, which the snapshot of its site gets without a read (src/store/reads/snapshot-cache.ts).
+// The snapshot gets this process's own transactions without a read (src/store/reads/snapshot-cache.ts).
 
 import { describe, expect, test } from "bun:test";
 import type { Change } from "../../../../src/model/change.ts";
@@ -66,7 +66,7 @@ describe.each(engines)("on $name", (kind) => {
     return { number, siteViews, calls, differences, commit, apply, inMemory, recordsOf, delayLoads };
   }
 
-  test("few changes are in the snapshot at once", async () => {
+  test("few changes: in the snapshot right away", async () => {
     const { calls, commit, apply, inMemory, recordsOf } = await start();
     await apply(await commit(500));
     expect(inMemory()).toBe(501);
@@ -74,7 +74,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(calls).toEqual([]);
   });
 
-  test("many changes are applied in the background, all or none, and nothing is read for them", async () => {
+  test("many changes: applied in the background, all or none, without a read", async () => {
     const { calls, commit, apply, inMemory, recordsOf, siteViews, number } = await start();
     const before = siteViews.findCached(number);
     await apply(await commit(many));
@@ -91,7 +91,7 @@ describe.each(engines)("on $name", (kind) => {
     expect([...(before?.collection(brand) ?? [])]).toHaveLength(1);
   });
 
-  test("a request during that finds all of the changes", async () => {
+  test("many changes: a request in the meantime finds them all", async () => {
     const { commit, apply, recordsOf } = await start();
     const changes = await commit(many);
     await apply(changes);
@@ -99,7 +99,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(counts).toEqual(new Array(5).fill(1 + many));
   });
 
-  test("changes that do not follow on the snapshot, or that it has already, are left to the requests", async () => {
+  test("changes that don't continue the snapshot, or that it has: left to requests", async () => {
     for (const count of [2, many]) {
       const { commit, apply, inMemory, recordsOf } = await start();
       await commit(1);
@@ -112,14 +112,14 @@ describe.each(engines)("on $name", (kind) => {
     }
   });
 
-  test("changes of another epoch are not applied", async () => {
+  test("another epoch's changes: not applied", async () => {
     const { number, siteViews, commit, inMemory } = await start();
     siteViews.applyOwnCommits(number, await commit(many), "another");
     siteViews.applyOwnCommits(number, await commit(1), "another");
     expect(inMemory()).toBe(1);
   });
 
-  test("a single write right after many changes is not lost", async () => {
+  test("single write right after many changes: not lost", async () => {
     const { number, siteViews, commit, apply, recordsOf } = await start();
     await apply(await commit(many));
     const [outcome] = await engine.commit([updateBrand(number, 1, { Name: "later" })]);
@@ -129,7 +129,7 @@ describe.each(engines)("on $name", (kind) => {
     expect((await loadUpToDate(siteViews, number)).collection(brand).find(1)?.json).toContain("later");
   });
 
-  test("a snapshot that is dropped during that is not replaced by its copy, but read again", async () => {
+  test("snapshot dropped meanwhile: read again, not replaced by the copy", async () => {
     const { number, siteViews, calls, commit, apply, inMemory } = await start();
     const snapshot = siteViews.findCached(number);
     if (!snapshot) throw new Error("the site is not in memory");
@@ -139,7 +139,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(calls).toEqual(["readSite"]);
   });
 
-  test("changes that do not fit the records in memory drop the snapshot, and the site is read again", async () => {
+  test("changes that don't fit the records in memory: site is read again", async () => {
     for (const count of [3, many]) {
       const { number, siteViews, calls, differences, commit, apply, recordsOf } = await start();
       const changes = await commit(count);
@@ -154,7 +154,7 @@ describe.each(engines)("on $name", (kind) => {
     }
   });
 
-  test("a site that is not in memory, or is being loaded, is not changed", async () => {
+  test("site not in memory, or being loaded: unchanged", async () => {
     const { number, siteViews, commit, apply, recordsOf, delayLoads, inMemory } = await start();
     const released = Promise.withResolvers<void>();
     delayLoads(released.promise);

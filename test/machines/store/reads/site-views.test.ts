@@ -1,4 +1,4 @@
-// Races between loads, changes and queries of snapshots, on an engine whose calls return when the test decides.
+// Races between loading, changing and querying snapshots, on an engine whose calls return when the test says so.
 
 import { expect, test } from "bun:test";
 import type { Change, JournalEntry } from "../../../../src/model/change.ts";
@@ -51,7 +51,7 @@ async function tellHead(manual: ManualEngine, revision: number, epoch = "a"): Pr
 test.each([
   ["far away", undefined],
   ["that detects commits by itself", () => false],
-])("with a store %s, a request waits for a load that began before it, and reads the changes since", async (_, unchanged) => {
+])("with a store %s, a request waits for an earlier load and reads the changes since", async (_, unchanged) => {
   const manual = createManualEngine(unchanged);
   const siteViews = new SiteViews(manual.engine, [brand], plenty);
   const early = loadUpToDate(siteViews, 1);
@@ -70,7 +70,7 @@ test.each([
   expect((await early).siteId).toBe(1);
 });
 
-test("a failed load does not fail later requests", async () => {
+test("failed load: later requests don't fail", async () => {
   const manual = createManualEngine();
   const siteViews = new SiteViews(manual.engine, [brand], plenty);
   const early = Promise.resolve(loadUpToDate(siteViews, 1)).catch((error) => error.message);
@@ -85,7 +85,7 @@ test("a failed load does not fail later requests", async () => {
   expect(await early).toBe("lost");
 });
 
-test("a load that the database does not respond to fails the requests that wait for it, so that none waits twice", async () => {
+test("load without a response: waiting requests fail, so none waits twice", async () => {
   const manual = createManualEngine();
   const siteViews = new SiteViews(manual.engine, [brand], plenty);
   const early = failureOf(loadUpToDate(siteViews, 1));
@@ -100,7 +100,7 @@ test("a load that the database does not respond to fails the requests that wait 
   expect(await manual.waiting()).toEqual([]);
 });
 
-test("requests that wait for a load share the next one and its failure, so that none waits for the failures of all others", async () => {
+test("requests waiting for a load: share the next one and its failure", async () => {
   const manual = createManualEngine();
   const siteViews = new SiteViews(manual.engine, [brand], plenty);
   const failures = Promise.all(
@@ -118,7 +118,7 @@ test("requests that wait for a load share the next one and its failure, so that 
   expect(await failures).toEqual(["failure 1", ...new Array(9).fill("failure 2")]);
 });
 
-test("requests that wait for a load while the site is restored do not each load it again", async () => {
+test("requests waiting during a restore: don't each load the site again", async () => {
   const manual = createManualEngine();
   const siteViews = await loaded(manual, 1);
   const view = Promise.resolve(siteViews.getUpToDate(2));
@@ -134,7 +134,7 @@ test("requests that wait for a load while the site is restored do not each load 
   expect(loads).toBe(2);
 });
 
-test("a request that shares the call of another request also gets the changes since", async () => {
+test("shared call: includes changes since", async () => {
   const manual = createManualEngine();
   const siteViews = await loaded(manual, 1);
   const respond = ({ args: [, revision, options], resolve }: PendingCall<"readChangesSince">) =>
@@ -152,7 +152,7 @@ test("a request that shares the call of another request also gets the changes si
   expect(await Promise.all(names)).toEqual(["r1001", "r2001", "r2301"]);
 });
 
-test("reads that share a query share the load that follows", async () => {
+test("shared query: shares the load that follows", async () => {
   const manual = createManualEngine();
   const siteViews = await loaded(manual, 1);
   const first = loadUpToDate(siteViews, 1);
@@ -165,7 +165,7 @@ test("reads that share a query share the load that follows", async () => {
   expect(await manual.waiting()).toEqual([]);
 });
 
-test("changes are read in several steps if there are many", async () => {
+test("many changes: read in several steps", async () => {
   const manual = createManualEngine();
   const siteViews = await loaded(manual, 1);
   const view = loadUpToDate(siteViews, 1);
@@ -179,7 +179,7 @@ test("changes are read in several steps if there are many", async () => {
   expect(nameIn(await view)).toBe("r2100");
 });
 
-test("a site is loaded again if its database has an earlier head than before", async () => {
+test("earlier head than before: site is loaded again", async () => {
   const manual = createManualEngine();
   const siteViews = await loaded(manual, 5);
   const view = loadUpToDate(siteViews, 1);
@@ -229,7 +229,7 @@ for (const { what, stored, shown } of [
   });
 }
 
-test("when another machine has taken over, sites in memory that no one requests are compared, too", async () => {
+test("when another machine has taken over, sites in memory are compared even without requests", async () => {
   const manual = createManualEngine();
   const lost: number[] = [];
   const siteViews = new SiteViews(manual.engine, [brand], plenty, { onLost: (site) => void lost.push(site) });
@@ -255,7 +255,7 @@ test("when another machine has taken over, sites in memory that no one requests 
   expect(siteViews.usage.sites).toBe(1);
 });
 
-test("a change of the system site that arrives after the system site was reloaded is not applied", async () => {
+test("system site change after a reload: not applied", async () => {
   const manual = createManualEngine();
   const siteViews = new SiteViews(manual.engine, [brand], plenty);
   const followed: string[] = [];
@@ -282,7 +282,7 @@ test("a change of the system site that arrives after the system site was reloade
   expect(followed).toEqual(["reset to a", "reset to b"]);
 });
 
-test("a subscriber that comes after the system site was loaded gets its snapshot at once", async () => {
+test("late subscriber: gets the system site's snapshot right away", async () => {
   const siteViews = await loaded(createManualEngine(), 5);
   const followed: string[] = [];
   siteViews.subscribeToSystemSite({
@@ -292,7 +292,7 @@ test("a subscriber that comes after the system site was loaded gets its snapshot
   expect(followed).toEqual([`reset to ${siteViews.systemHead.epoch}`]);
 });
 
-test("a change of this process during a query for the head is not taken for a database with an earlier head", async () => {
+test("own change during a head query: database isn't taken for one with an earlier head", async () => {
   const manual = createManualEngine();
   const siteViews = await loaded(manual, 5);
   const view = loadUpToDate(siteViews, 1);
@@ -322,7 +322,7 @@ for (const [what, applied, contents, shown] of [
   });
 }
 
-test("a reader sees no part of a transaction that was committed since the query for the head", async () => {
+test("transaction committed after the head query: no part is seen", async () => {
   const manual = createManualEngine();
   const siteViews = await loaded(manual, 1);
   // The second time, a copy is made, because the changes are many.
@@ -337,7 +337,7 @@ test("a reader sees no part of a transaction that was committed since the query 
   }
 });
 
-test("a second load of the same revision keeps the snapshot and its lists", async () => {
+test("second load of the same revision: keeps the snapshot and its lists", async () => {
   const manual = createManualEngine();
   const siteViews = await loaded(manual, 1);
   const asked = loadUpToDate(siteViews, 1);
@@ -352,7 +352,7 @@ test("a second load of the same revision keeps the snapshot and its lists", asyn
   expect(await view).toBe(before);
 });
 
-test("changes with a gap are not applied; the site is loaded again", async () => {
+test("changes with a gap: not applied, site is loaded again", async () => {
   const manual = createManualEngine();
   const siteViews = await loaded(manual, 1);
   const view = loadUpToDate(siteViews, 1);
@@ -362,7 +362,7 @@ test("changes with a gap are not applied; the site is loaded again", async () =>
   expect(nameIn(await view)).toBe("r3");
 });
 
-test("a change of another epoch is not applied", async () => {
+test("another epoch's change: not applied", async () => {
   const manual = createManualEngine();
   const siteViews = await loaded(manual, 1);
   siteViews.applyOwnCommit(1, changeTo(2), "b");
@@ -371,7 +371,7 @@ test("a change of another epoch is not applied", async () => {
   expect(nameIn(await view)).toBe("r1");
 });
 
-test("an engine that reports no commit is not queried until it reports one", async () => {
+test("no commit reported: no query", async () => {
   let same = false;
   const manual = createManualEngine(() => same);
   const siteViews = await loaded(manual, 1);
@@ -388,7 +388,7 @@ test("an engine that reports no commit is not queried until it reports one", asy
   expect(nameIn(await view)).toBe("r2");
 });
 
-test("a query that was sent before a commit does not hide the commit from later reads", async () => {
+test("query sent before a commit: later reads still see the commit", async () => {
   let same = false;
   const manual = createManualEngine(() => same);
   const siteViews = await loaded(manual, 1);
@@ -409,7 +409,7 @@ test("a query that was sent before a commit does not hide the commit from later 
   expect(nameIn(await late)).toBe("r2");
 });
 
-test("records do not catch up before the keys, so that no other request finds them with older keys", async () => {
+test("catch-up: keys first, so that nobody finds newer records with older keys", async () => {
   const manual = createManualEngine();
   const siteViews = await loaded(manual, 1);
   const first = loadUpToDate(siteViews, 1);
@@ -424,7 +424,7 @@ test("records do not catch up before the keys, so that no other request finds th
   expect(siteViews.systemHead.revision).toBe(1);
 });
 
-test("a site that is evicted while a request catches up with it stays evicted", async () => {
+test("evicted while a request catches up: stays evicted", async () => {
   const manual = createManualEngine();
   const siteViews = new SiteViews(manual.engine, [brand], 1);
   const read = async (site: number, revision: number) => {
@@ -450,7 +450,7 @@ test("a site that is evicted while a request catches up with it stays evicted", 
   expect(siteViews.usage).toMatchObject({ sites: 2, bytes });
 });
 
-test("the memory of a site that caught up is counted, also when no request arrives for it", async () => {
+test("caught-up site: memory counted even without requests", async () => {
   const manual = createManualEngine();
   const siteViews = await loaded(manual, 1);
   const { bytes, sites } = siteViews.usage;
@@ -465,7 +465,7 @@ test("the memory of a site that caught up is counted, also when no request arriv
   expect(siteViews.usage.bytes).toBeGreaterThanOrEqual(bytes);
 });
 
-test("above the budget, the least recently used site is evicted first, and the system site never", async () => {
+test("over budget: least recently used site goes first, the system site never", async () => {
   const manual = createManualEngine();
   const rows = (site: number): RecordRow[] =>
     Array.from({ length: 100 }, (_, i) => ({

@@ -1,5 +1,5 @@
-// The background comparison of sites in memory with the database (src/store/reads/snapshot-verification.ts): it finds each planted fault, and changes
-// during the comparison are not differences.
+// The background comparison of sites in memory with the database (src/store/reads/snapshot-verification.ts) finds every planted fault, and changes made during
+// it don't count as differences.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import pino from "pino";
@@ -92,7 +92,7 @@ describe.each(engines)("on $name", (kind) => {
   const namesIn = async ({ siteViews }: Process, at: number) =>
     [...(await loadUpToDate(siteViews, at)).collection(brand)].map(({ json }) => JSON.parse(json).Name);
 
-  test("sites that are equal have no differences, also the system site, and deleted records", async () => {
+  test("equal sites: no differences, even in the system site and deleted records", async () => {
     const at = await makeSite();
     const process = startProcess(engine);
     await loadUpToDate(process.siteViews, at);
@@ -103,7 +103,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(metric(process, "storefront_verified_parts_total")).toBeGreaterThan(2 * allResources.length);
   });
 
-  test("a record that was altered in memory is found; the next request loads the site", async () => {
+  test("record altered in memory: found, and the next request loads the site", async () => {
     const at = await makeSite();
     const process = startProcess(engine);
     const snapshot = await loadUpToDate(process.siteViews, at);
@@ -126,7 +126,7 @@ describe.each(engines)("on $name", (kind) => {
     ],
     ["only in memory", { id: 99, revision: 9, body: '{"ID":99,"Name":"x"}' }, { id: 99, kind: "not-in-database" }],
     ["at an earlier revision", { id: 4, revision: 3, body: '{"ID":4,"Name":"Brand 4"}' }, { id: 4, kind: "revision" }],
-  ])("a record that is %s is found", async (_, row, difference) => {
+  ])("record %s: found", async (_, row, difference) => {
     const at = await makeSite();
     const process = startProcess(engine);
     (await loadUpToDate(process.siteViews, at)).collection(brand).set(row);
@@ -136,7 +136,7 @@ describe.each(engines)("on $name", (kind) => {
     expect((await namesIn(process, at)).sort()).toEqual(Array.from({ length: 9 }, (_, index) => `Brand ${index + 1}`));
   });
 
-  test("a row that was altered in the database by hand is found, and served after that", async () => {
+  test("row altered by hand: found, and then served", async () => {
     const at = await makeSite();
     const process = startProcess(engine);
     await loadUpToDate(process.siteViews, at);
@@ -146,7 +146,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(await namesIn(process, at)).toContain("By hand");
   });
 
-  test("a row with damaged JSON, and a row after the head of its site, are found", async () => {
+  test("damaged JSON, and a row beyond its site's head: found", async () => {
     const [damaged, early] = [await makeSite(), await makeSite()];
     const process = startProcess(engine);
     for (const at of [damaged, early]) await loadUpToDate(process.siteViews, at);
@@ -158,7 +158,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(process.lines).toContainEqual(expect.objectContaining({ site: early, id: 5, kind: "after-head" }));
   });
 
-  test("a fold that skips a change is found", async () => {
+  test("skipped change: found", async () => {
     const at = await makeSite();
     // The mutation: a change is applied to the wrong record, so that brand 6 misses it.
     const readChangesSince: Engine["readChangesSince"] = async (...args) =>
@@ -176,7 +176,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(await namesIn(process, at)).toContain("Changed");
   });
 
-  test("a count that is off by one in the database is reported in each pass, and the site is loaded once", async () => {
+  test("count off by one in the database: reported every time, site loaded once", async () => {
     const at = await makeSite();
     const process = startProcess(engine);
     await loadUpToDate(process.siteViews, at);
@@ -217,7 +217,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(process.lines).toMatchObject([{ site: at, resource: "brand", id, kind: "unfit-change", operation }]);
   });
 
-  test("changes between the two reads of a comparison are not differences", async () => {
+  test("changes between a comparison's two reads: no differences", async () => {
     const at = await makeSite();
     let views: SiteViews | undefined;
     const apply = (outcomes: Awaited<ReturnType<Engine["commit"]>>) => {
@@ -251,7 +251,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(metric(process, "storefront_verified_records_total")).toBeGreaterThan(0);
   });
 
-  test("writers, new epochs, evictions and pruned journals in other processes cause no differences", async () => {
+  test("writers, new epochs, evictions and pruning elsewhere: no differences", async () => {
     const sites = [await makeSite(), await makeSite(), await makeSite()];
     const one = startProcess(engine);
     // Two sites fit into memory.

@@ -1,5 +1,5 @@
-// A database that reports a revision and then returns older data, such as a replaced primary: the data is not used (src/store/reads/site-views.ts).
-// One copy of a database is ahead of the other, and each test decides which of them serves which call.
+// If a database reports a revision and then returns older data, as a replaced primary may, we don't use the data (src/store/reads/site-views.ts). One copy of
+// a database is ahead of the other, and each test decides which serves which call.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
@@ -41,13 +41,13 @@ const write = (engine: Engine, Name: string) => engine.commit([createIntent({ va
 const namesIn = async (siteViews: SiteViews) =>
   [...(await loadUpToDate(siteViews, 1)).collection(brand)].map(({ json }) => JSON.parse(json).Name);
 
-test("a site loaded from an outdated database is not served", async () => {
+test("database behind: a site loaded from it isn't served", async () => {
   await write(current, "new");
   const siteViews = new SiteViews(far({ readSite: old.readSite, readRecord: old.readRecord }), [brand], 1e9);
   expect(await namesIn(siteViews).catch(({ code }) => code)).toBe("unavailable");
 });
 
-test("a site that lacks changes of an outdated database is not served until they arrive", async () => {
+test("database behind: a site waits for the changes it lacks", async () => {
   let asked = old;
   const torn = far({
     readChangesSince: (site, revision, { epoch } = {}) =>
@@ -61,7 +61,7 @@ test("a site that lacks changes of an outdated database is not served until they
   expect(await namesIn(siteViews)).toEqual(["old", "new"]);
 });
 
-test("a site of another epoch than the database just reported is not served: the database is queried again", async () => {
+test("database behind: queried again if the site has another epoch than it reported", async () => {
   const rows = await Array.fromAsync(current.dump());
   await write(old, "of the history before");
   await current.replaceAllData(

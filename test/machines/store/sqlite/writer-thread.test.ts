@@ -1,4 +1,4 @@
-// Calls of the writer thread that wait are sent together (src/store/sqlite/writer-thread.ts).
+// Waiting calls to the writer thread are sent together (src/store/sqlite/writer-thread.ts).
 
 import { describe, expect, test } from "bun:test";
 import { ProblemError } from "../../../../src/model/errors.ts";
@@ -6,10 +6,10 @@ import type { OperationCall } from "../../../../src/store/sqlite/messages.ts";
 import { runInGroups } from "../../../../src/store/sqlite/writer-thread.ts";
 import { ticks } from "../../../support/time.ts";
 
-describe("small operations that wait", () => {
+describe("waiting small operations", () => {
   const call = (args: unknown): OperationCall => ({ name: "acquireWebhookLease", args: [args], now: 0 });
 
-  test("form one transaction, in order, and get their own results", async () => {
+  test("one transaction, in order, each with its own result", async () => {
     const sent: number[] = [];
     const add = runInGroups(async (calls) => {
       sent.push(calls.length);
@@ -21,7 +21,7 @@ describe("small operations that wait", () => {
     expect(sent).toEqual([1, 100, 100, 49]);
   });
 
-  test("fail together when the database is unavailable, without another try", async () => {
+  test("database unavailable: fail together, without another try", async () => {
     let calls = 0;
     const add = runInGroups(async () => {
       calls++;

@@ -1,4 +1,4 @@
-// A dry run decides as the real commit does afterwards, and stores nothing.
+// A dry run decides what the real commit would, and stores nothing.
 
 import { describe, expect, test } from "bun:test";
 import type { Intent, Outcome } from "../../../../src/model/change.ts";
@@ -51,7 +51,7 @@ describe.each(engines)("a dry run on $name", (kind) => {
   test.each([
     ["a new site", 0],
     ["a site with records", 3],
-  ])("decides as the database does, on %s", async (_, records) => {
+  ])("same decision as the database, on %s", async (_, records) => {
     site++;
     if (records > 0) await engine.commit(Array.from({ length: records }, (_, n) => createBrand(site, `Old ${n}`)));
     const before = await head();
@@ -65,7 +65,7 @@ describe.each(engines)("a dry run on $name", (kind) => {
       expect(toResults(expected[index] as Outcome[])).toEqual(toResults(await engine.commit(batch)));
   });
 
-  test("knows the revisions before it", async () => {
+  test("knows earlier revisions", async () => {
     site++;
     await engine.commit([createBrand(site, "A"), createBrand(site, "B")]);
     await dryRun(async (dry) => {
@@ -79,7 +79,7 @@ describe.each(engines)("a dry run on $name", (kind) => {
     });
   });
 
-  test("continues after commits of others, with the records and IDs as they are then", async () => {
+  test("others commit: continues with current records and IDs", async () => {
     site++;
     await engine.commit([createBrand(site, "A"), createBrand(site, "B")]);
     await dryRun(async (dry) => {
@@ -100,7 +100,7 @@ describe.each(engines)("a dry run on $name", (kind) => {
     });
   });
 
-  test("reads only the records that its intents name, each once", async () => {
+  test("reads only its intents' records, each once", async () => {
     site++;
     await engine.commit(Array.from({ length: 1200 }, (_, n) => createBrand(site, `Brand ${n}`)));
     const read: number[] = [];
@@ -120,7 +120,7 @@ describe.each(engines)("a dry run on $name", (kind) => {
     expect(outcomes.map(({ kind: what }) => what)).toEqual(["unchanged", "done", "done"]);
   });
 
-  test("of all intents or none ends at the first that is rejected", async () => {
+  test("all or nothing: stops at the first rejection", async () => {
     site++;
     const seen: string[][] = [];
     await dryRun((dry) =>
@@ -132,7 +132,7 @@ describe.each(engines)("a dry run on $name", (kind) => {
     expect(seen).toEqual([["done"], ["rejected"]]);
   });
 
-  test("ends if the site gets another epoch", async () => {
+  test("stops if the site gets another epoch", async () => {
     site++;
     await engine.commit([createBrand(site, "A")]);
     await dryRun(async (dry) => {

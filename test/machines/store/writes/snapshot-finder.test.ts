@@ -1,4 +1,4 @@
-// Finds records by texts in the snapshot of a site.
+// Finds records by text in a site's snapshot.
 
 import { describe, expect, test } from "bun:test";
 import type { Engine } from "../../../../src/model/engine.ts";
@@ -32,7 +32,7 @@ describe.each(engines)("a search by texts on $name", (kind) => {
   };
   const status = (name: string) => createIntent({ site, resource: "order-status", values: { Name: name } });
 
-  test("finds the records of each resource with a text, names six of them at most, and counts them all", async () => {
+  test("each resource's records with a text: names up to six, counts all", async () => {
     site++;
     await both[1].commit(
       Array.from({ length: 300 }, (_, n) => createBrand(site, n % 40 === 7 ? "Many" : `Brand ${n}`)),
@@ -47,13 +47,13 @@ describe.each(engines)("a search by texts on $name", (kind) => {
     expect(found.find(brand, "Open")).toEqual({ ids: [], count: 0 });
   });
 
-  test("finds nothing in a site that was never written to", async () => {
+  test("site never written to: nothing", async () => {
     site++;
     const found = await find(["A"]);
     expect([found.revision, found.epoch, found.find(brand, "A")]).toEqual([0, "", { ids: [], count: 0 }]);
   });
 
-  test("does not find the records of another epoch", async () => {
+  test("another epoch's records: not found", async () => {
     site++;
     await both[1].commit([createBrand(site, "A")]);
     const view = (await siteViews.getUpToDate(site)) as Snapshot;

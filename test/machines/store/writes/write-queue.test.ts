@@ -1,4 +1,4 @@
-// The write queue, on an engine that commits when the test decides.
+// The write queue, on an engine that commits when the test says so.
 
 import { describe, expect, test } from "bun:test";
 import { nextImmediate } from "../../../../src/lib/yielding.ts";
@@ -23,7 +23,7 @@ const intentOf = (number: number) => createIntent({ at: number });
 const outcomesOf = (intents: readonly Intent[]): Outcome[] =>
   intents.map(({ at }) => ({ kind: "unchanged", operation: "update", id: at, epoch: "a", revision: 1, body: "{}" }));
 
-test("writes that arrive while a batch commits form the next batches, of at most 512, and each gets its outcome", async () => {
+test("write queue: writes arriving during a commit form the next batches, of up to 512", async () => {
   const { writes, next, waiting } = createQueue();
   const count = 1 + 2 * longestBatch + 7;
   const written = Array.from({ length: count }, (_, i) => writes.enqueue(intentOf(i)));
@@ -41,7 +41,7 @@ test("writes that arrive while a batch commits form the next batches, of at most
   );
 });
 
-describe("the outcomes of a batch", () => {
+describe("a batch's outcomes", () => {
   /** Returns how many of 40 writes got their outcome in each tick of the event loop. */
   async function perTick(whileCommitting: (writes: WriteQueue) => void): Promise<number[]> {
     const { writes, next } = createQueue();
@@ -62,16 +62,16 @@ describe("the outcomes of a batch", () => {
     return ticks.filter((count) => count > 0);
   }
 
-  test("come in parts while reads arrive, so that no read waits for all their responses", async () => {
+  test("in parts while reads arrive, so that none waits for all the responses", async () => {
     expect(await perTick((writes) => writes.countRead())).toEqual([8, 8, 8, 8, 8]);
   });
 
-  test("come at once without reads", async () => {
+  test("all at once without reads", async () => {
     expect(await perTick(() => {})).toEqual([40]);
   });
 });
 
-test("after a batch during which reads arrived, the next batch waits for 60 reads per write, but not for ever", async () => {
+test("write queue: after reads arrived, waits for 60 per write, but not for ever", async () => {
   const { writes, next, waiting } = createQueue();
   const written = [1, 2].map((number) => writes.enqueue(intentOf(number)));
   const first = await next("commit");
@@ -92,7 +92,7 @@ test("after a batch during which reads arrived, the next batch waits for 60 read
   await Promise.all(written);
 });
 
-test("a full queue rejects writes with Retry-After, loses no queued write, and accepts more when it is shorter", async () => {
+test("write queue, full: rejects with Retry-After, and loses nothing", async () => {
   const { writes, next, waiting } = createQueue();
   // The first is committed at once and does not wait.
   const taken = Array.from({ length: 1 + longestQueue }, (_, i) => writes.enqueue(intentOf(i)));
@@ -110,7 +110,7 @@ test("a full queue rejects writes with Retry-After, loses no queued write, and a
   expect(await later).toMatchObject({ kind: "unchanged", id: -2 });
 });
 
-test("when a commit fails, the queued writes fail with it, and later ones are tried", async () => {
+test("write queue: a failed commit fails queued writes, but not later ones", async () => {
   const { writes, next, waiting } = createQueue();
   const first = writes.enqueue(intentOf(0));
   const batch = [1, 2, 3].map((i) => writes.enqueue(intentOf(i)));
@@ -131,7 +131,7 @@ test("when a commit fails, the queued writes fail with it, and later ones are tr
   expect(await later).toMatchObject({ id: 6 });
 });
 
-test("an error of the program fails the writes of its batch, and no others", async () => {
+test("write queue: a bug only fails its batch", async () => {
   const { writes, next } = createQueue();
   const early = writes.enqueue(intentOf(1)).catch((error) => error.message);
   const late = writes.enqueue(intentOf(2));
@@ -142,11 +142,11 @@ test("an error of the program fails the writes of its batch, and no others", asy
   expect(await late).toMatchObject({ id: 2 });
 });
 
-describe("transactions of many writes", () => {
+describe("large transactions", () => {
   const together = (writes: WriteQueue) => writes.commitAtomically(1, [[intentOf(1)]], () => {});
   const committed = { kind: "committed", run: null } as const;
 
-  test("run one after the other, also after a failure, and single writes do not wait for them", async () => {
+  test("one after another, even after a failure, and single writes don't wait for them", async () => {
     const { writes, next, waiting } = createQueue();
     const results = [together(writes), together(writes), together(writes)].map((result) =>
       result.catch(() => "failed"),
@@ -163,7 +163,7 @@ describe("transactions of many writes", () => {
     expect(await Promise.all(results)).toEqual(["failed", { kind: "aborted" }, committed]);
   });
 
-  test("of which 16 run or wait: another one is rejected, and accepted when one is done", async () => {
+  test("16 can run or wait; another is rejected until one is done", async () => {
     const { writes, next } = createQueue();
     const results = Array.from({ length: 16 }, () => together(writes));
     await expect(together(writes)).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
