@@ -1,11 +1,11 @@
-// Checks all requests of a webhook: they are signed and in order, no change is missing, and nothing is repeated more often than allowed.
-// The receiver follows docs/webhooks.md, and its copy of the records must equal the site at the end.
+// Checks all of a webhook's requests: they're signed and in order, no change is missing, and nothing is repeated more often than allowed. The receiver follows
+// docs/webhooks.md, and in the end its copy of the records must equal the site.
 
 import { createHmac } from "node:crypto";
 import type { Sent } from "./network.ts";
 import { applyTo, type ModelChange, type ShownChange, type SiteModel, toShown } from "./site-model.ts";
 
-/** A change as an event has it. */
+/** A change in an event. */
 interface SentChange extends ShownChange {
   readonly Cursor: string;
   readonly Revision: number;
@@ -25,16 +25,15 @@ interface EventBody {
 /** An event that arrived. */
 interface ArrivedEvent extends EventBody {
   readonly id: string;
-  /** The number of the last rewind before it. */
+  /** Number of the last rewind before it. */
   readonly rewind: number;
 }
 
 /**
- * Maximum breaks of the chain that one rewind, or one rollback of the database, may cause. It may cause several, because requests in flight can arrive
- * between later requests.
+ * How often a rewind, or a rollback of the database, may break the chain. It can be more than once, because requests in flight may arrive between later ones.
  */
 const breaksPerRollback = 3;
-/** Maximum milliseconds after a pause in which a request may still start. */
+/** How long after a pause a request may still start. */
 const pauseMs = 60_000;
 
 const revisionIn = (cursor: string) => Number(cursor.slice(cursor.lastIndexOf(".") + 1));
@@ -46,46 +45,46 @@ export class WebhookChecker {
   sends = 0;
   repeats = 0;
   isRemoved = false;
-  /** Number of times that an operator resumed the webhook. */
+  /** How often an operator has resumed the webhook. */
   resumes = 0;
   pausedAt: number | undefined;
-  /** Whether the site has an epoch that the receiver does not know. */
+  /** Whether the site has an epoch that the receiver doesn't know about. */
   isGoneExpected = false;
-  /** Time of the last jump of the database's clock, which may have ended a lease early. */
+  /** When the database's clock last jumped, which may have ended a lease early. */
   jumpedAt = Number.NEGATIVE_INFINITY;
   readonly #site: SiteModel;
   readonly #names: ReadonlySet<string>;
   readonly #bodies = new Map<string, string>();
   readonly #inFlight = new Set<Sent>();
-  /** IDs of the events after which the cursor was moved. */
+  /** IDs of events after which the cursor was moved. */
   readonly #passed = new Set<string>();
-  /** The last request of each process. */
+  /** Each process's last request. */
   readonly #lastOf = new Map<string, Sent>();
   readonly #gone = new Set<string>();
-  /** Where the first event after a rewind begins, by the number of the rewind. */
+  /** Where the first event after each rewind starts, by the rewind's number. */
   readonly #rewinds = new Map<number, { readonly revision: number; isOver: boolean; rollbacks: number }>();
   #resumedAt = Number.NEGATIVE_INFINITY;
-  /** The time before which nothing may be sent, on a clock with this skew. */
+  /** Nothing may be sent before this time, on a clock with this skew. */
   #wait: { readonly until: number; readonly skew: number } | undefined;
-  /** The event under delivery, and the losses of the site when its delivery started. */
+  /** The event being delivered, and the site's losses when that started. */
   #current: (ArrivedEvent & { isAccepted: boolean; readonly losses: number }) | undefined;
-  /** The state of the receiver: the IDs that it knows, the last `Next`, and the records. */
+  /** The receiver's state: the IDs it knows, the last `Next`, and the records. */
   readonly #known = new Set<string>();
   #last: string | undefined;
   #copy = new Map<string, string>();
-  /** The highest revision that was applied to each record, deleted records included. */
+  /** The highest revision applied to each record, including deleted ones. */
   readonly #revisions = new Map<string, number>();
   #breaks = 0;
   #breaksAllowed = 0;
 
-  /** @param names of the resources that the webhook follows */
+  /** @param names of the resources the webhook follows */
   constructor(site: SiteModel, names: ReadonlySet<string>, secret: string) {
     this.#site = site;
     this.#names = names;
     this.secrets = [secret];
   }
 
-  /** Number of events that report missing changes. */
+  /** Events that report missing changes. */
   get gone(): number {
     return this.#gone.size;
   }
@@ -121,7 +120,7 @@ export class WebhookChecker {
     }
   }
 
-  /** The request arrived. */
+  /** A request has arrived. */
   onArrival(sent: Sent, isAccepted: boolean, now: number): void {
     const { id, event } = read(sent);
     this.#verify(sent);
@@ -132,14 +131,14 @@ export class WebhookChecker {
     if (isAccepted) this.#accept(id, event);
   }
 
-  /** The state was stored with this event as delivered. @param failures the failures in that state */
+  /** The state was stored with this event delivered. @param failures in that state */
   onSuccess(id: string, failures: number): void {
     this.#passed.add(id);
     this.#wait = undefined;
     if (failures > 0) this.#fault(`${id} was delivered, and the failures before it count`);
   }
 
-  /** The state was stored with a failed attempt of a process. @param nextAt the time of the next attempt. @returns the failed request */
+  /** The state was stored with a process's failed attempt. @param nextAt when to try again @returns the failed request */
   onFailure(process: string, nextAt: number): Sent | undefined {
     const sent = this.#lastOf.get(process);
     if (sent && sent.startedAt < this.#resumedAt)
@@ -155,7 +154,7 @@ export class WebhookChecker {
     this.pausedAt = undefined;
   }
 
-  /** @param revision the changes after it are delivered again */
+  /** @param revision changes after it are delivered again */
   onRewind(rewind: number, revision: number): void {
     this.#rewinds.set(rewind, { revision, isOver: false, rollbacks: this.#site.rollbacks });
     this.#breaksAllowed += breaksPerRollback;
@@ -171,7 +170,7 @@ export class WebhookChecker {
     this.#resumedAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Adds a fault that the events do not show. */
+  /** Adds a fault that doesn't show in the events. */
   add(fault: string): void {
     this.#fault(fault);
   }
@@ -204,12 +203,12 @@ export class WebhookChecker {
     this.#current = { ...event, isAccepted: false, losses: this.#site.losses };
   }
 
-  /** Does what docs/webhooks.md asks of a receiver. */
+  /** Does what docs/webhooks.md asks receivers to do. */
   #accept(id: string, { type, data }: EventBody): void {
     if (this.#current?.id === id) this.#current.isAccepted = true;
     this.#known.add(id);
     const isBroken = this.#last !== undefined && data.Since !== this.#last;
-    // The receiver may have accepted earlier events, and the server did not get the response.
+    // The receiver may have accepted earlier events whose response the server didn't get.
     const isFault = isBroken && type !== "storefront.gone" && ++this.#breaks > this.#breaksAllowed;
     if (isFault) this.#fault(`${id} does not continue ${this.#last}`);
     const isRead = type === "storefront.gone" || isBroken || this.#last === undefined;
@@ -223,7 +222,7 @@ export class WebhookChecker {
     this.#revisions.clear();
   }
 
-  /** Applies a change, unless the copy has the same or a later state of the record. */
+  /** Applies a change unless the copy already has the same or a later version of the record. */
   #apply(change: SentChange): void {
     const record = `${change.Resource} ${change.ID}`;
     if (change.Revision <= (this.#revisions.get(record) ?? 0)) return;
@@ -231,7 +230,7 @@ export class WebhookChecker {
     this.#revisions.set(record, change.Revision);
   }
 
-  /** Checks that a page has exactly the changes after the previous event, or after the rewind. */
+  /** Checks that a page has exactly the changes since the previous event or the rewind. */
   #compare(event: ArrivedEvent): void {
     const { id, rewind, data } = event;
     const { Changes = [], Site, Since } = data;
@@ -245,7 +244,7 @@ export class WebhookChecker {
     else this.#fault(`${id} has not the changes after ${begins.join(" or ")}`);
   }
 
-  /** Whether a page was in flight when its journal was replaced. The start of such a page is not known. */
+  /** Whether a page was in flight when its journal was replaced, so we don't know where it starts. */
   #isLate(event: ArrivedEvent, now: number): boolean {
     const { rewind, data } = event;
     const first = revisionIn(data.Changes?.[0]?.Cursor ?? "");
@@ -263,16 +262,15 @@ export class WebhookChecker {
     return JSON.stringify(wanted.map(toShown)) === JSON.stringify(found);
   }
 
-  /** Returns the revisions after which an event may begin: the first event after a rewind begins there, and each later event continues the previous one. */
+  /** Returns the revisions after which an event may start: the first one after a rewind starts there, and each later one continues the previous. */
   #beginsOf(rewind: number, since: number): readonly number[] {
     const found = this.#rewinds.get(rewind);
     if (!found) return [since];
-    // If the database was rolled back since, both are right.
+    // If the database has been rolled back since, both are right.
     if (found.rollbacks !== this.#site.rollbacks) return [since, found.revision];
     return found.isOver ? [since] : [found.revision];
   }
 
-  /** Records that the first event after the rewind arrived. */
   #beginAfter(rewind: number): void {
     const found = this.#rewinds.get(rewind);
     if (found) this.#rewinds.set(rewind, { ...found, isOver: true, rollbacks: this.#site.rollbacks });
@@ -296,7 +294,7 @@ export class WebhookChecker {
   }
 }
 
-/** Whether the revision and the entity tag of a change are those of its entry in `epoch`. */
+/** Whether a change's revision and ETag match its entry in `epoch`. */
 function isVersioned({ Cursor, Operation, Revision, ETag }: SentChange, epoch: string): boolean {
   const isTagged = Operation === "delete" ? ETag === null : ETag?.startsWith(`"${epoch}.${Revision}.`) === true;
   return isTagged && Revision === revisionIn(Cursor);

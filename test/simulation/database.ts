@@ -1,5 +1,5 @@
-// The store of a simulation: the statements of the SQLite engine on a database in memory, without its threads and files. So a call ends in the tick in
-// which it starts, and the same seed gives the same rows. The database can return to an earlier state.
+// A simulation's store: the SQLite engine's statements on a database in memory, without its threads and files. So a call ends in the tick in which it starts,
+// and the same seed gives the same rows. The database can go back to an earlier state.
 
 import { Database } from "bun:sqlite";
 import { nextImmediate } from "../../src/lib/yielding.ts";
@@ -22,7 +22,7 @@ import { BatchTransaction } from "../../src/store/writes/batch-transaction.ts";
 import { commitBatch } from "../../src/store/writes/commit-batch.ts";
 import { simulatedClock } from "./time.ts";
 
-/** The tables of a site of which a failover may lose the last commits. */
+/** A site's tables that may lose their last commits in a failover. */
 const tables = {
   sites: "id",
   records: "site_id",
@@ -31,21 +31,21 @@ const tables = {
   idempotency: "site_id",
 };
 
-/** Told of a transaction before anything else happens. `isTogether`: it had several batches, of which nobody may see a part. */
+/** Hears of a transaction before anything else happens. With `isTogether`, it had several batches, and nobody may see only part of them. */
 type OnTransaction = (intents: readonly Intent[], outcomes: readonly Outcome[], isTogether: boolean) => void;
 
 export interface SimulatedDatabase {
   readonly engine: Engine;
-  /** Called with each transaction of intents that was stored, in the order of the transactions. */
+  /** Called with each stored transaction of intents, in order. */
   onTransaction: OnTransaction;
-  /** Keeps the rows of a site, by default of all sites. The returned function restores them, so that later commits are lost. */
+  /** Saves the rows of a site, by default of all sites. The returned function restores them, which loses later commits. */
   remember(site?: number): () => Promise<void>;
-  /** Stores the responses of `intents` for their idempotency keys, without the records. Only a planted fault does this. */
+  /** Stores `intents`' responses for their idempotency keys, but not the records. Only a planted fault does this. */
   storeResponsesOnly(...args: Parameters<Engine["commit"]>): void;
   close(): void;
 }
 
-/** An empty database with all tables, as bytes. */
+/** Bytes of an empty database with all tables. */
 let empty: Uint8Array | undefined;
 
 function openEmpty(): Database {
@@ -59,7 +59,7 @@ function openEmpty(): Database {
   return Database.deserialize(empty, { strict: true });
 }
 
-/** Opens a new database, whose leases end by the simulated clock. */
+/** Opens a new database whose leases end by the simulated clock. */
 export function openSimulatedDatabase(): SimulatedDatabase {
   const database = openEmpty();
   const simulated: SimulatedDatabase = {
@@ -89,7 +89,7 @@ function createEngine(database: Database, onTransaction: OnTransaction): Engine 
     () => Database.deserialize(database.serialize(), { strict: true }),
     () => {},
   );
-  /** Runs a write, and then tells the subscribers of it. */
+  /** Runs a write, then tells subscribers about it. */
   const write = <T>(work: () => T): T => {
     const result = runInTransaction(database, work);
     for (const onCommit of subscribers) onCommit(undefined);
@@ -124,7 +124,7 @@ function createEngine(database: Database, onTransaction: OnTransaction): Engine 
     deleteExpiredResponses: async () => false,
     replaceEpoch: async (site, epoch) => write(() => runStatements(database, replaceEpoch(site, epoch))),
     replaceAllData: async (rows, save, amend) => {
-      // A restore has a connection of its own. Here, its statements run on the only connection, which stays open.
+      // A real restore has its own connection. Here, its statements run on the only one, which stays open.
       const shared = new Proxy(database, {
         get: (target, name) => {
           if (name === "close") return () => {};
@@ -140,7 +140,7 @@ function createEngine(database: Database, onTransaction: OnTransaction): Engine 
   };
 }
 
-/** Commits batches in one transaction. Returns the outcomes of each batch that was decided. */
+/** Commits batches in one transaction. Returns the outcomes of each decided batch. */
 function commitAll(
   database: Database,
   batches: Parameters<Engine["commitAtomically"]>[0],

@@ -1,10 +1,10 @@
-// The machine of a simulation: the timers, the clocks and the random numbers of the runtime, replaced while the simulation runs. So the code of the
-// program needs no clock as a parameter. Ticks of the event loop stay real: no work but that of the simulation waits for them.
+// A simulation's machine replaces the runtime's timers, clocks and random numbers while it runs, so that the program needs no clock as a parameter. Event-loop
+// ticks stay real, because only the simulation's work waits for them.
 
 import type { Random } from "./random.ts";
 import type { SimulatedTime } from "./time.ts";
 
-/** A timer of the simulation, with the methods that the program calls. */
+/** A simulated timer, with the methods that the program calls. */
 class Timer {
   stop = (): void => {};
 
@@ -17,7 +17,7 @@ class Timer {
   }
 }
 
-/** Runs `work` on a simulated machine, and then restores the real one. Only one may run at a time. */
+/** Runs `work` on a simulated machine, then restores the real one. Only one can run at a time. */
 export async function onSimulatedMachine<T>(time: SimulatedTime, random: Random, work: () => Promise<T>): Promise<T> {
   const real = { setTimeout, clearTimeout, setInterval, clearInterval };
   const realNow = { date: Date.now, performance: performance.now, random: Math.random, sleep: Bun.sleep };

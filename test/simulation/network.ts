@@ -1,11 +1,11 @@
-// The network and the receivers of a simulation.
+// A simulation's network and receivers.
 
 import type { Delivery, DeliveryResponse } from "../../src/webhooks/send.ts";
 import type { SimulatedProcess } from "./process.ts";
 import type { Random } from "./random.ts";
 import type { SimulatedTime } from "./time.ts";
 
-/** A request of a process, as the checker sees it. */
+/** A process's request, as the checker sees it. */
 export interface Sent {
   readonly process: SimulatedProcess;
   readonly url: string;
@@ -13,7 +13,7 @@ export interface Sent {
   readonly startedAt: number;
   /** Undefined while the request is in flight. */
   endedAt: number | undefined;
-  /** The status of the response, if there was one. */
+  /** The response's status, if there was one. */
   status?: number | null;
 }
 
@@ -21,14 +21,14 @@ interface NetworkOptions {
   readonly time: SimulatedTime;
   readonly random: Random;
   readonly onSend: (sent: Sent) => void;
-  /** A request arrived. Returns the status with which the receiver responds. */
+  /** A request has arrived. Returns the receiver's status. */
   readonly onArrival: (sent: Sent, wanted: number) => number;
 }
 
 const timeoutMs = 15_000;
 const failed = (fault: string): DeliveryResponse => ({ status: null, retryAfter: undefined, fault });
 
-/** The behaviour of a receiver: the milliseconds until it gets the request, and until the response arrives; undefined for never. */
+/** How a receiver behaves: milliseconds until the request arrives, and until the response does; undefined means never. */
 interface ReceiverBehaviour {
   readonly arrival?: number;
   readonly response?: number;
@@ -37,11 +37,11 @@ interface ReceiverBehaviour {
 }
 
 export class Network {
-  /** Probability of anything but a quick response with 200. */
+  /** Probability of anything but a quick 200. */
   failureProbability = 0;
   readonly #options: NetworkOptions;
   readonly #inFlight = new Set<Sent>();
-  /** The time until which receivers are down, by URL. */
+  /** How long receivers are down, by URL. */
   readonly #down = new Map<string, number>();
 
   constructor(options: NetworkOptions) {
@@ -66,19 +66,19 @@ export class Network {
     let { status } = behaviour;
     if (behaviour.arrival !== undefined)
       time.after(behaviour.arrival, () => {
-        // A request in flight when the connection was closed may arrive or not.
+        // A request in flight when the connection closed may or may not arrive.
         if (sent.endedAt === undefined || time.now - sent.endedAt < 200) status = onArrival(sent, status);
       });
     if (behaviour.response !== undefined)
       time.after(behaviour.response, () =>
         end(status === 0 ? failed("reset") : toReceived(status, behaviour.retryAfter)),
       );
-    // The process times out, unless it is frozen.
+    // The process times out unless it's frozen.
     time.after(timeoutMs, () => void process.life.deliver(undefined).then(() => end(failed("no response"))));
     return promise.then((received) => process.life.deliver(received));
   }
 
-  /** The connections of a process that is killed are closed. */
+  /** Closes a killed process's connections. */
   onKill(process: SimulatedProcess): void {
     for (const sent of this.#inFlight)
       if (sent.process === process) {
@@ -87,12 +87,12 @@ export class Network {
       }
   }
 
-  /** Returns the processes that wait for a response. */
+  /** Returns the processes waiting for a response. */
   get processes(): SimulatedProcess[] {
     return [...this.#inFlight].map(({ process }) => process);
   }
 
-  /** From now on, all receivers respond at once. */
+  /** From now on, all receivers respond right away. */
   endFailures(): void {
     this.failureProbability = 0;
     this.#down.clear();
@@ -116,7 +116,7 @@ export class Network {
       () => ({ arrival, response, status: 503, retryAfter: String(random.whole(0, 90)) }),
       () => ({ response, status: 0 }),
       () => ({}) as ReceiverBehaviour,
-      // The receiver stores the page, but responds with an error.
+      // The receiver stores the page but responds with an error.
       () => ({ arrival, response, status: 200.5 }),
       () => ({ arrival, response, status: random.chance(0.7) ? 410 : 204 }),
     ])();

@@ -8,7 +8,7 @@ import { signatureHeaders } from "../../src/webhooks/webhook-event.ts";
 
 type Send = (delivery: Delivery, signal: AbortSignal) => Promise<DeliveryResponse>;
 
-/** Replaces the engine and the sender of a process by faulty ones. */
+/** Replaces a process's engine and sender with faulty ones. */
 export interface PlantedFault {
   engine(engine: Engine): Engine;
   send(engine: Engine, send: Send): Send;
@@ -16,12 +16,12 @@ export interface PlantedFault {
 
 export const noFault: PlantedFault = { engine: (engine) => engine, send: (_, send) => send };
 
-/** Replaces methods of the engine. */
+/** Replaces the engine's methods. */
 function inEngine(make: (engine: Engine) => Partial<Engine>): PlantedFault {
   return { ...noFault, engine: (engine) => ({ ...engine, ...make(engine) }) };
 }
 
-/** Changes the states of webhooks that a process reads. */
+/** Changes the webhook states that a process reads. */
 function inStates(change: (state: WebhookState) => WebhookState): PlantedFault {
   return inEngine((engine) => ({
     readWebhookStates: async (keys) => (await engine.readWebhookStates(keys)).map(change),
@@ -32,7 +32,7 @@ function inStates(change: (state: WebhookState) => WebhookState): PlantedFault {
   }));
 }
 
-/** Replaces each update of a state by the result of `change`. If the result is undefined, nothing is stored, but the caller learns that it was. */
+/** Replaces each state update with the result of `change`. If that's undefined, nothing is stored, but the caller is told it was. */
 function inUpdates(
   change: (
     update: WebhookStateUpdate,
@@ -48,7 +48,7 @@ function inUpdates(
   }));
 }
 
-/** Changes a state without a condition. */
+/** Changes a state unconditionally. */
 async function force(
   engine: Engine,
   key: { site: number; webhook: number },

@@ -1,12 +1,11 @@
-// The life of a simulated process: it can be killed, frozen and stopped, and its calls to the database may be the last thing that it does, come back
-// late, or fail.
+// A simulated process's life. It can be killed, frozen and stopped, and a call to the database may be the last thing it does, come back late, or fail.
 
 import type { Engine } from "../../src/model/engine.ts";
 import { RetryableError } from "../../src/model/errors.ts";
 import type { Random } from "./random.ts";
 import type { SimulatedTime } from "./time.ts";
 
-/** Probabilities of each failure, at each call to the database. */
+/** Probability of each failure, per call to the database. */
 export interface FailureRates {
   readonly kill: number;
   readonly fail: number;
@@ -18,7 +17,7 @@ export const noFailures: FailureRates = { kill: 0, fail: 0, slow: 0 };
 interface LifeOptions {
   readonly time: SimulatedTime;
   readonly random: Random;
-  /** The actions of others while the process waits for the database. */
+  /** What others do while the process waits for the database. */
   readonly meanwhile: () => Promise<unknown>;
   readonly onKill: () => void;
 }
@@ -29,9 +28,9 @@ type Call = (...args: readonly unknown[]) => unknown;
 
 export class ProcessLife {
   failureRates: FailureRates = noFailures;
-  /** When it was frozen last; undefined if it never was. */
+  /** When it was last frozen, if ever. */
   frozenAt: number | undefined;
-  /** When a call to the database failed or took long last. */
+  /** When a call to the database last failed or took long. */
   failedAt = Number.NEGATIVE_INFINITY;
   #isAlive = true;
   #thaw: PromiseWithResolvers<void> | undefined;
@@ -49,18 +48,18 @@ export class ProcessLife {
     return this.#thaw !== undefined;
   }
 
-  /** Ends the process as `kill -9` does: nothing that it waits for comes back. */
+  /** Ends the process like `kill -9`: nothing it waits for comes back. */
   kill(): void {
     this.#isAlive = false;
     this.#options.onKill();
   }
 
-  /** Marks the end of a process that has stopped by itself. */
+  /** The process has stopped by itself. */
   end(): void {
     this.#isAlive = false;
   }
 
-  /** Stops it for some time, as SIGSTOP and SIGCONT do. */
+  /** Freezes it for a while, like SIGSTOP and SIGCONT. */
   freeze(milliseconds: number): void {
     if (this.#thaw) return;
     const thaw = Promise.withResolvers<void>();
@@ -72,7 +71,7 @@ export class ProcessLife {
     });
   }
 
-  /** Passes a result on when the process runs; never if it does not any more. */
+  /** Passes a result on once the process runs again, which may be never. */
   async deliver<T>(result: T): Promise<T> {
     while (this.#thaw) await this.#thaw.promise;
     return this.#isAlive ? result : never;
@@ -83,7 +82,7 @@ export class ProcessLife {
     callback();
   }
 
-  /** Returns `engine` with failures. The process notices commits by queries, as on PostgreSQL. */
+  /** Returns `engine` with failures. The process notices commits by querying, as on PostgreSQL. */
   wrap(engine: Engine): Engine {
     const wrapped: Record<string, unknown> = {};
     for (const [name, call] of Object.entries(engine))
@@ -106,7 +105,7 @@ export class ProcessLife {
     const result = await time.during(() => call(...args));
     if (random.chance(slow)) await this.#sleep();
     if (random.chance(kill / 2)) this.kill();
-    // The outcome is unknown to the caller.
+    // The caller doesn't know the outcome.
     if (random.chance(fail / 2)) throw this.#failure("the result did not arrive");
     return this.deliver(result);
   }

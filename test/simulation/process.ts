@@ -1,4 +1,4 @@
-// A simulated process: a runner of webhooks, whose life may end at every call to the database.
+// A simulated process with a webhook runner. Any call to the database may end its life.
 
 import type { Engine } from "../../src/model/engine.ts";
 import { systemSite } from "../../src/model/system-site.ts";
@@ -18,7 +18,7 @@ export interface ProcessOptions {
   readonly random: Random;
   readonly network: Network;
   readonly plant: PlantedFault;
-  /** The actions of others while a process is at work. */
+  /** What others do while a process works. */
   readonly meanwhile: () => Promise<unknown>;
   /** Called whenever a site may have changed, until stopped. */
   readonly onCommit: (callback: () => void) => () => void;
@@ -27,7 +27,7 @@ export interface ProcessOptions {
 export class SimulatedProcess {
   readonly name: string;
   readonly #runner: WebhookRunner;
-  /** How many milliseconds its clock is ahead. */
+  /** How far its clock is ahead, in milliseconds. */
   readonly skew: number;
   readonly life: ProcessLife;
 
@@ -65,7 +65,7 @@ export class SimulatedProcess {
     return this.life.isAlive;
   }
 
-  /** Ends it as SIGTERM does. */
+  /** Ends it like SIGTERM. */
   async stop(): Promise<void> {
     await this.#runner.stop();
     this.life.end();

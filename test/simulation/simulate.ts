@@ -1,6 +1,6 @@
-// A seeded simulation of webhook delivery: real runners on a real SQLite database, in simulated processes with a simulated clock and network.
-// Processes are killed, stopped and frozen at any point, calls to the database fail or hang, receivers are slow, fail, lie and restart, and
-// an operator changes everything meanwhile. Then the failures end, and everything must have been delivered.
+// A seeded simulation of webhook delivery: real runners on a real SQLite database, in simulated processes with a simulated clock and network. Processes are
+// killed, stopped and frozen at any point, calls to the database fail or hang, receivers are slow, fail, lie and restart, and an operator keeps changing things.
+// Then the failures stop, and everything must have been delivered.
 
 import { randomBytes } from "node:crypto";
 import { systemSite } from "../../src/model/system-site.ts";
@@ -18,11 +18,10 @@ import { SimulatedTime, simulatedClock } from "./time.ts";
 
 export interface SimulationOptions {
   readonly plant?: PlantedFault;
-  /** Maximum milliseconds in which anything fails. */
+  /** How long things keep failing. */
   readonly maxFailuresMs?: number;
 }
 
-/** Runs the simulation of `seed` on a simulated database. */
 export async function simulate(
   database: SimulatedDatabase,
   seed: number,
@@ -44,7 +43,7 @@ function useTime(time: SimulatedTime): void {
   simulatedClock.skew = 0;
 }
 
-/** Kills a process during a request. Returns the simulated milliseconds until the other process sends. */
+/** Kills a process during a request. Returns the simulated milliseconds until the other one sends. */
 export async function takeOver({ engine }: SimulatedDatabase, seed: number): Promise<number> {
   const time = new SimulatedTime(Date.UTC(2031, 0, 1) + seed * 3_600_000);
   useTime(time);
@@ -60,7 +59,7 @@ export async function takeOver({ engine }: SimulatedDatabase, seed: number): Pro
   ]);
   const webhook = await createTestWebhook(engine, site.ID, `http://127.0.0.1:${seed}/`);
   const processes = ["a", "b"].map((name) => new SimulatedProcess(name, options));
-  // Both may want to send. The first does, and dies before it can have the response.
+  // Both may want to send. The first one does, and dies before it can get the response.
   while (sent.length === 0) await time.pass(1);
   const state = (await engine.readWebhookStates([webhook]))[0];
   await time.pass(random.between(0, 1));

@@ -1,4 +1,4 @@
-// A site with its webhooks, receivers and processes, and the actions of clients, operators and machines on them.
+// A site with its webhooks, receivers and processes, and what clients, operators and machines do to them.
 
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
 import { publicResources } from "../../src/model/resource.ts";
@@ -31,13 +31,13 @@ import { type SimulatedTime, simulatedClock } from "./time.ts";
 
 export interface SimulationReport {
   readonly faults: readonly string[];
-  /** Number of requests, and of requests that repeated an event. */
+  /** Requests, and those that repeated an event. */
   readonly sends: number;
   readonly repeats: number;
-  /** Number of events that report missing changes. */
+  /** Events that report missing changes. */
   readonly gone: number;
   readonly kills: number;
-  /** Number of times that the database was restored, or lost commits. */
+  /** How often the database was restored or lost commits. */
   readonly rollbacks: number;
 }
 
@@ -47,7 +47,7 @@ interface SimulatedWebhook {
   readonly checker: WebhookChecker;
 }
 
-/** A state of the database to which a rollback goes back: a restore, or lost commits. */
+/** A state that a rollback (a restore, or lost commits) goes back to. */
 interface Kept {
   readonly changes: readonly ModelChange[];
   goBack(): unknown;
@@ -55,9 +55,9 @@ interface Kept {
 
 const policy: AddressPolicy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };
 const paths = new Map(publicResources(allResources).map(({ path, name }) => [path, name]));
-/** Maximum milliseconds in which a process without failures reacts to a response. */
+/** How long a process without failures may take to react to a response. */
 const reactionMs = 10_000;
-/** Maximum milliseconds in which a failure of a process has an effect. */
+/** How long a process's failure has an effect. */
 const failureEffectMs = 60_000;
 
 export class Simulation {
@@ -70,7 +70,7 @@ export class Simulation {
   readonly #webhooks: SimulatedWebhook[] = [];
   readonly #listeners = new Set<() => void>();
   readonly #model = new SiteModel();
-  /** A backup from before the first change, the last backup, and the commits of one moment. */
+  /** A backup from before the first change, the last backup, and the commits at one moment. */
   readonly #kept: Record<"empty" | "backup" | "commits", Kept | undefined> = {
     empty: undefined,
     backup: undefined,
@@ -101,7 +101,7 @@ export class Simulation {
       random,
       onSend: (sent) => checkerOf(sent).onSend(sent, time.now),
       onArrival: (sent, status) => {
-        // A status with a fraction means that the receiver accepts the page, but responds with 500.
+        // A fractional status means that the receiver accepts the page but responds with a 500.
         checkerOf(sent).onArrival(sent, status >= 200 && status < 300, time.now);
         return Number.isInteger(status) ? status : 500;
       },
@@ -123,7 +123,7 @@ export class Simulation {
     await this.#change();
   }
 
-  /** Acts on everything, with failures of processes, the database and the network, for a number of milliseconds. */
+  /** Does things to everything for this many milliseconds, while processes, the database and the network fail. */
   async runWithFailures(milliseconds: number): Promise<void> {
     const { random } = this;
     const end = this.#time.now + milliseconds;
@@ -141,16 +141,16 @@ export class Simulation {
     }
   }
 
-  /** Ends all failures, and waits until everything should be delivered. An operator resumes every webhook, so that no long back-off remains. */
+  /** Ends all failures and waits until everything should be delivered. An operator resumes every webhook, so that no long back-off is left. */
   async endFailures(): Promise<void> {
     this.#isRecovering = true;
     this.#network.endFailures();
     for (const process of this.#processes) process.life.failureRates = noFailures;
-    // A change of each resource, so that every webhook has an event, which shows lost changes.
+    // Change each resource, so that every webhook has an event, which reveals lost changes.
     for (const resource of ["brand", "order-status"]) await this.#commitChange(resource, "create");
     await this.#suspend(false);
     for (const webhook of this.#webhooks) await this.#resume(webhook);
-    // Wait until all frozen processes continue.
+    // Wait until all frozen processes are running again.
     for (let round = 0; round < 2; round++) {
       this.#startProcess();
       await this.#time.pass(60_000);
@@ -175,7 +175,7 @@ export class Simulation {
     };
   }
 
-  /** Does one random action of a client, an operator or a machine. */
+  /** Does one random thing as a client, an operator or a machine. */
   async #act(): Promise<void> {
     const { random } = this;
     const webhook = random.pick(this.#webhooks);
@@ -241,7 +241,7 @@ export class Simulation {
     this.#processes.push(new SimulatedProcess(`p${++this.#started}`, options));
   }
 
-  /** Between two calls of a process to the database, a client or an operator may act. */
+  /** Between a process's calls to the database, a client or an operator may do something. */
   async #meanwhile(): Promise<void> {
     const { random } = this;
     if (this.#isRecovering || !random.chance(0.05)) return;
@@ -251,7 +251,6 @@ export class Simulation {
     else await this.#rewind(webhook);
   }
 
-  /** Clients change records. */
   async #change(): Promise<void> {
     const { random } = this;
     const share = random.pick([0.03, 0.25, 0.9]);
@@ -266,7 +265,7 @@ export class Simulation {
     this.#hint();
   }
 
-  /** Tells the processes that the site has changed. A hint may be lost. */
+  /** Tells the processes that the site has changed. These hints may get lost. */
   #hint(): void {
     for (const listener of this.#listeners)
       if (this.random.chance(0.9)) this.#time.after(this.random.between(0, 50), listener);
@@ -322,7 +321,7 @@ export class Simulation {
   async #remove({ id, checker }: SimulatedWebhook): Promise<void> {
     if (checker.isRemoved) return;
     await removeWebhook(this.#engine, id, this.#time.now);
-    // A process that had read the webhook may still send.
+    // A process that has read the webhook may still send.
     this.#time.after(30_000, () => {
       checker.isRemoved = true;
     });
@@ -350,7 +349,7 @@ export class Simulation {
     await this.#updateEpoch(true);
   }
 
-  /** Reads the epoch of the site. @param isNew whether it was replaced, which every receiver must be told */
+  /** Reads the site's epoch. @param isNew whether it was replaced, which every receiver must be told */
   async #updateEpoch(isNew: boolean): Promise<void> {
     const [head] = await this.#engine.readHeads([this.#site]);
     this.#model.epoch = head?.epoch ?? "";
@@ -382,13 +381,13 @@ export class Simulation {
     this.#hint();
   }
 
-  /** Rolls the database back to the state `kept`. The checkers take the states of the webhooks from it. */
+  /** Rolls the database back to the state `kept`. The checkers take the webhooks' states from it. */
   async #goBack(kept: Kept | undefined): Promise<void> {
     if (!kept) return;
     await kept.goBack();
     const now = this.#time.now;
     this.#model.goBack(kept.changes, now);
-    // A restore replaces the epoch. Lost commits do not.
+    // A restore replaces the epoch; lost commits don't.
     await this.#updateEpoch(kept !== this.#kept.commits);
     if (kept !== this.#kept.commits) this.#remember();
     const { Suspended } = await getSite(this.#engine, this.#model.name);
@@ -400,7 +399,7 @@ export class Simulation {
     }
   }
 
-  /** The operator sets the clock of the database. */
+  /** The operator sets the database's clock. */
   #jump(): void {
     simulatedClock.skew += this.random.whole(-30_000, 30_000);
     for (const { checker } of this.#webhooks) checker.jumpedAt = this.#time.now;
@@ -416,7 +415,7 @@ export class Simulation {
     return outcomes;
   }
 
-  /** Stores the state of a webhook, and tells the checker the result of the last attempt in it. */
+  /** Stores a webhook's state, and tells the checker its last attempt's result. */
   async #updateWebhook(
     engine: Engine,
     [key, expected, changes]: Parameters<Engine["compareAndSetWebhook"]>,
@@ -434,7 +433,7 @@ export class Simulation {
     return isDone;
   }
 
-  /** After 410, the webhook must be paused, unless the process had failures. */
+  /** After a 410, the webhook must be paused unless the process had failures. */
   #onFailure({ id, checker }: SimulatedWebhook, sent: Sent | undefined): void {
     if (sent?.status !== 410) return;
     const { process } = sent;

@@ -1,6 +1,6 @@
-// The time of a simulation. It does not advance while a real call, such as a query, is in flight.
+// A simulation's time. It doesn't advance while a real call, such as a query, is in flight.
 
-/** Ticks of the event loop without a call in flight after which no work is left. */
+/** After this many event-loop ticks without a call in flight, there's no work left. */
 const quietTicks = 3;
 
 interface Timer {
@@ -25,7 +25,7 @@ export class SimulatedTime {
     return Math.floor(this.#now);
   }
 
-  /** Calls `callback` after a number of milliseconds, unless the returned function is called before. */
+  /** Calls `callback` after this many milliseconds, unless the returned function is called first. */
   after(milliseconds: number, callback: () => void): () => void {
     const timer = { at: this.#now + Math.max(0, milliseconds), order: this.#order++, callback };
     this.#timers.push(timer);
@@ -39,8 +39,8 @@ export class SimulatedTime {
   }
 
   /**
-   * Does real work, during which the time does not advance. The results arrive when no other work is left, in the order of the calls and
-   * independent of their durations, so that the simulation is the same each time.
+   * Does real work, during which time doesn't advance. Results arrive once no other work is left, in call order however long the calls took, so that the
+   * simulation is the same each time.
    */
   async during<T>(work: () => T | Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -58,7 +58,7 @@ export class SimulatedTime {
     return promise;
   }
 
-  /** Advances the time by a number of milliseconds. */
+  /** Advances time by this many milliseconds. */
   async pass(milliseconds: number): Promise<void> {
     const end = this.#now + milliseconds;
     for (;;) {
@@ -88,7 +88,7 @@ export class SimulatedTime {
   }
 }
 
-/** The clock of the running simulation, and the milliseconds by which the clock of the database is ahead of it. */
+/** The running simulation's clock, and how many milliseconds the database's clock is ahead. */
 export const simulatedClock = {
   time: undefined as SimulatedTime | undefined,
   skew: 0,

@@ -1,25 +1,25 @@
-// Checks every response of a simulated server against what the database had while the request was in flight.
+// Compares every response from a simulated server with what the database had while the request was in flight.
 
 import { parseRun } from "../../../src/model/run.ts";
 import type { BatchOperation } from "./clients.ts";
 import type { Received } from "./network.ts";
 import type { Entry, Moment, Truth } from "./truth.ts";
 
-/** Milliseconds in which a long poll must return a change, if its process had no failures. */
+/** How soon a long poll must return a change if its process had no failures. */
 const wakeUpMs = 3000;
-/** Milliseconds after a failure of a process in which its long polls may be late. */
+/** How long a process's long polls may be late after a failure. */
 const failureEffectMs = 10_000;
 
-/** The position of a follower in the feed: its cursor, and the entry before the cursor. */
+/** Where a follower is in the feed: its cursor, and the entry before that. */
 export interface Position {
   readonly cursor: string;
   /** The last entry before the cursor; undefined before the first change. */
   readonly entry: Entry | undefined;
-  /** The history of the cursor; undefined if a new history began while the cursor was read. */
+  /** The cursor's history; undefined if a new one started while the cursor was read. */
   readonly history: number | undefined;
 }
 
-/** A change in a page of the feed. */
+/** A change on a page of the feed. */
 interface ShownChange {
   readonly Revision: number;
   readonly Operation: string;
@@ -29,7 +29,7 @@ interface ShownChange {
   readonly Record: unknown;
 }
 
-/** The result of an operation of a batch request. */
+/** The result of an operation in a batch. */
 interface BatchResult {
   readonly Changed?: boolean;
   readonly Record?: { readonly ID: number };
@@ -44,7 +44,7 @@ export interface FeedPage {
 export class ServerChecker {
   readonly faults: string[] = [];
   readonly #truth: Truth;
-  /** The body that each ETag stands for, by path and ETag. */
+  /** The body each ETag stands for, by path and ETag. */
   readonly #bodies = new Map<string, string>();
 
   constructor(truth: Truth) {
@@ -52,8 +52,8 @@ export class ServerChecker {
   }
 
   /**
-   * Forgets what the tags of revisions after `revision` stand for: a failover has lost these changes. If no process had them in memory, other changes
-   * get the same tags (contract section 7).
+   * Forgets what ETags for revisions after `revision` stand for, because a failover has lost those changes. If no process had them in memory, other changes get
+   * the same ETags (contract section 7).
    */
   onFailover(revision: number): void {
     for (const name of this.#bodies.keys())
@@ -64,15 +64,15 @@ export class ServerChecker {
     this.faults.push(text);
   }
 
-  /** Returns the moments at which the request may have been executed. */
+  /** Returns the moments when the request may have been executed. */
   momentsOf({ sentAt, madeAt }: Received): readonly Moment[] {
     return this.#truth.moments.slice(sentAt, madeAt + 1);
   }
 
-  /** Checks what every response must be, whatever it is for. Returns whether the request was executed. */
+  /** Checks what's true of every response. Returns whether the request was executed. */
   onResponse(received: Received, key: string, what: string): boolean {
     const { status } = received;
-    // After a jump of its clock, a process may reject invalid keys for some seconds.
+    // After its clock has jumped, a process may rate-limit failed authentications for a few seconds.
     if (status === 429) return false;
     const moments = this.momentsOf(received);
     const isValid = moments.some(({ keys }) => keys.has(key));
@@ -95,7 +95,7 @@ export class ServerChecker {
 
   /**
    * Checks a list.
-   * @param known the tag in `If-None-Match`
+   * @param known the ETag in `If-None-Match`
    * @param page `limit` and `offset`; undefined for the whole list
    */
   onList(
@@ -120,9 +120,9 @@ export class ServerChecker {
   }
 
   /**
-   * Checks a write that was acknowledged.
+   * Checks an acknowledged write.
    * @param token in the record of a create or update
-   * @param firstSentAt the moment at which it was sent first
+   * @param firstSentAt the moment when it was first sent
    */
   onWritten(received: Received, record: string, operation: string, firstSentAt: number, token?: string): void {
     const { moments } = this.#truth;
@@ -136,7 +136,7 @@ export class ServerChecker {
     if (operation !== "delete") this.#learn(`record ${record}`, received, expected);
   }
 
-  /** Checks a batch request that was acknowledged: its changes must be in the database, one after the other, where its run says. */
+  /** Checks an acknowledged batch. Its changes must be in the database, one after another, where its run says. */
   onBatch(received: Received, operations: readonly BatchOperation[], firstSentAt: number): void {
     const { Run, Results } = JSON.parse(received.text) as { Run: string | null; Results: readonly BatchResult[] };
     if (Results.length !== operations.length)
@@ -157,10 +157,10 @@ export class ServerChecker {
     if (!isRight) this.fault(`the batch ${Run} was acknowledged, but is not in the database: ${received.text}`);
   }
 
-  /** Checks an update or delete with `If-Match` that was made. @param tag the tag */
+  /** Checks that an update or delete with `If-Match` was right to succeed. @param tag the ETag */
   onConditionMet(received: Received, record: string, operation: string, tag: string, firstSentAt: number): void {
     const known = this.#bodies.get(`record ${record} ${tag}`);
-    // The tag may be of a change that was lost.
+    // The ETag may belong to a lost change.
     if (known === undefined) return;
     const { moments } = this.#truth;
     const isMet = moments.slice(firstSentAt, received.madeAt + 1).some((moment, index, all) => {
@@ -173,7 +173,7 @@ export class ServerChecker {
     if (!isMet) this.fault(`${operation} ${record} was made although If-Match had another version`);
   }
 
-  /** Checks that `If-Match` was rejected for a reason. @param history of which the tag was read */
+  /** Checks that `If-Match` was rejected for a reason. @param history that the ETag was read from */
   onConditionFailed(received: Received, record: string, tag: string, history: number): void {
     const known = this.#bodies.get(`record ${record} ${tag}`);
     if (known === undefined) return;
@@ -183,7 +183,7 @@ export class ServerChecker {
     if (isUnchanged) this.fault(`${record} was not changed, and If-Match failed`);
   }
 
-  /** Checks a page of the feed. Returns the position after it; undefined if the follower has to start again. */
+  /** Checks a page of the feed. Returns the position after it; undefined if the follower has to start over. */
   onFeed(received: Received, position: Position, waitMs: number): Position | undefined {
     const { status, text } = received;
     const moments = this.momentsOf(received);
@@ -213,12 +213,12 @@ export class ServerChecker {
     this.#requireWakeUp(received, page, position, waitMs);
     const revision = (position.entry?.change.revision ?? 0) + page.Changes.length;
     const entries = new Set(possible.map(({ lineage }) => lineage[revision - 1]));
-    // After a rollback, a write that was sent again may look the same, so the cursor may be of either.
+    // After a rollback, a repeated write may look the same, so the cursor may belong to either.
     if (entries.size > 1) return undefined;
     return { cursor: page.Next, entry: [...entries][0], history: historyOf(moments) };
   }
 
-  /** Returns the position of `since=now`; undefined if the response does not tell it. */
+  /** Returns the position of `since=now`; undefined if the response doesn't say. */
   onFeedStart(received: Received): Position | undefined {
     const { status, text } = received;
     if (status !== 200) {
@@ -230,12 +230,12 @@ export class ServerChecker {
     const moments = this.momentsOf(received);
     const moment = moments.find((one) => one.revision === revision);
     if (!moment) this.fault(`since=now is at the revision ${revision}, which the site did not have`);
-    // A rollback may have given the revision to another change meanwhile.
+    // A rollback may have given the revision to another change in the meantime.
     if (!moment || new Set(moments.map(({ lineage }) => lineage)).size > 1) return undefined;
     return { cursor, entry: moment.lineage[revision - 1], history: historyOf(moments) };
   }
 
-  /** A long poll without a change must not have missed one. */
+  /** A long poll without a change mustn't have missed one. */
   #requireWakeUp({ process, times }: Received, page: FeedPage, position: Position, waitMs: number): void {
     if (page.Changes.length > 0 || process.isStopping || waitMs === 0) return;
     const { failedAt, frozenAt = failedAt } = process.life;
@@ -246,7 +246,7 @@ export class ServerChecker {
   }
 
   #learn(name: string, { headers, sentAt }: Received, body: string): void {
-    // A change that was lost since then may have given its tag to another one.
+    // A change that has been lost since may have had its ETag reused.
     if (this.#truth.moments[sentAt]?.lineage !== this.#truth.latest.lineage) return;
     const tag = headers.get("ETag");
     if (tag === undefined) {
@@ -264,7 +264,7 @@ function historyOf(moments: readonly Moment[]): number | undefined {
   return histories.size === 1 ? moments[0]?.history : undefined;
 }
 
-/** Whether a cursor belongs to the history of a moment. A cursor of which the history is not known may. */
+/** Whether a cursor belongs to a moment's history. If its history isn't known, it may. */
 function isValidAt({ entry, history }: Position, moment: Moment): boolean {
   if (entry === undefined) return true;
   const { revision } = entry.change;
@@ -272,7 +272,7 @@ function isValidAt({ entry, history }: Position, moment: Moment): boolean {
   return history === undefined || history === moment.history;
 }
 
-/** Whether a page has the changes after a position, as of a moment. */
+/** Whether a page has the changes after a position, as they were at a moment. */
 function isPageAt({ Changes, More }: FeedPage, { entry }: Position, { lineage, revision }: Moment): boolean {
   const from = entry?.change.revision ?? 0;
   const to = from + Changes.length;
@@ -286,7 +286,7 @@ function isShown(change: ShownChange, { change: { revision, operation }, record,
   return operation === "delete" ? Record === null : JSON.stringify(Record) === shown;
 }
 
-/** Returns the list of a resource at a moment, as normalized JSON. */
+/** Returns a resource's list at a moment, as normalised JSON. */
 export function listOf(
   { records }: Moment,
   path: string,

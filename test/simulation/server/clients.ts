@@ -1,4 +1,4 @@
-// The clients of a simulated server. Each sends one request after the other, as docs/guide.md asks of a client, and lets the checker see each response.
+// A simulated server's clients. Each sends one request after another, as docs/guide.md asks of clients, and shows the checker every response.
 
 import type { Random } from "../random.ts";
 import type { SimulatedTime } from "../time.ts";
@@ -12,17 +12,17 @@ export interface ClientOptions {
   readonly network: ServerNetwork;
   readonly checker: ServerChecker;
   readonly truth: Truth;
-  /** Returns a text that no other write has. */
+  /** Returns a unique text for each write. */
   readonly newToken: () => string;
 }
 
-/** The key of a client, and its visible prefix. */
+/** A client's key and its visible prefix. */
 export interface ClientKey {
   readonly key: string;
   readonly prefix: string;
 }
 
-/** A write, and how its first response is recognized. */
+/** A write, and how to recognise its first response. */
 interface Write {
   readonly method: string;
   readonly path: string;
@@ -32,11 +32,10 @@ interface Write {
 }
 
 const paths = ["brands", "orderstatuses"] as const;
-/** Maximum attempts of a write. */
+/** How often a write is tried. */
 const maxAttempts = 6;
 const operations: Readonly<Record<string, string>> = { POST: "create", PUT: "update", DELETE: "delete" };
 
-/** An operation of a batch request. */
 export interface BatchOperation {
   readonly Method: string;
   readonly Resource: string;
@@ -54,7 +53,7 @@ class Client {
     this.options = options;
   }
 
-  /** Works until `end` is called. @param step does one thing */
+  /** Repeats `step` until `end` is called. */
   protected async repeat(step: () => Promise<void>, maxPauseMs: number): Promise<void> {
     const { time, random } = this.options;
     while (!this.#isEnding) {
@@ -79,7 +78,7 @@ class Client {
 
 /** Creates, updates and deletes records, and reads them. */
 export class WritingClient extends Client {
-  /** The tag of each list that was read, by path. */
+  /** ETags of lists it has read, by path. */
   readonly #lists = new Map<string, string>();
 
   run(maxPauseMs: number): Promise<void> {
@@ -105,7 +104,7 @@ export class WritingClient extends Client {
     if (made) await this.#readBack(made.record, path);
   }
 
-  /** Updates or deletes a record, usually the version that it has read. */
+  /** Updates or deletes a record, usually the version it has read. */
   async #change(record: string): Promise<void> {
     const { random, truth } = this.options;
     const [path = ""] = record.split(" ");
@@ -125,7 +124,7 @@ export class WritingClient extends Client {
     if (made) await this.#readBack(record, path);
   }
 
-  /** Reads the written record, in the list or on its own. */
+  /** Reads the record it wrote, in the list or on its own. */
   async #readBack(record: string, path: string): Promise<void> {
     const { random } = this.options;
     if (random.chance(0.4)) await this.readRecord(record);
@@ -140,7 +139,7 @@ export class WritingClient extends Client {
     return this.options.random.chance(probability) ? `key-${this.options.newToken()}` : undefined;
   }
 
-  /** Sends a write until it has a response, with the same idempotency key. Without such a key, it is sent once. */
+  /** Sends a write with the same idempotency key until there's a response, or just once without a key. */
   async #write(
     write: Write,
     recordOf: (received: Received) => string,
@@ -170,7 +169,7 @@ export class WritingClient extends Client {
     return undefined;
   }
 
-  /** Sends a batch request of up to four operations until it has a response, with the same idempotency key. */
+  /** Sends a batch of up to four operations with the same idempotency key until there's a response. */
   async #batch(path: string): Promise<void> {
     const { checker, truth, time, random } = this.options;
     const operations = Array.from({ length: random.whole(1, 4) }, () => this.#newOperation(path));
@@ -190,7 +189,7 @@ export class WritingClient extends Client {
         if (random.chance(0.3)) await this.#sendAgain(write, sender, received);
         return;
       }
-      // The record of an operation was deleted, or the journal was pruned before the response was sent again.
+      // An operation's record was deleted, or the journal was pruned before the response was repeated.
       if (received && ![404, 409, 422].includes(received.status))
         checker.fault(`POST ${write.path}: ${received.status} ${received.text}`);
       if (received && received.status !== 409) return;
@@ -216,7 +215,7 @@ export class WritingClient extends Client {
     return this.send({ method, path, headers, ...(body === undefined ? {} : { body }) }, sender);
   }
 
-  /** Sends a write again that has its response, or another write with its idempotency key. */
+  /** Repeats a write that has its response, or sends another with its idempotency key. */
   async #sendAgain(write: Write, sender: ClientKey, first: Received): Promise<void> {
     const { checker, random } = this.options;
     if (write.body && !isBatch(write) && random.chance(0.3)) {
@@ -227,7 +226,7 @@ export class WritingClient extends Client {
     }
     const again = await this.#sendWrite(write, sender);
     if (!again || this.#isRolledBack(first, again) || again.status === 409) return;
-    // The changes were pruned from the journal.
+    // The changes have been pruned from the journal.
     if (isBatch(write) && again.status === 422) return;
     const isSame = again.status === first.status && withoutRequest(again.text) === withoutRequest(first.text);
     const isTagged = again.headers.get("ETag") === first.headers.get("ETag");
@@ -235,7 +234,7 @@ export class WritingClient extends Client {
       checker.fault(`${write.method} ${write.path}: the replay is ${again.status} ${again.text}, not ${first.text}`);
   }
 
-  /** Whether the database went back, or got new epochs, between two responses. */
+  /** Whether the database went back or got new epochs between two responses. */
   #isRolledBack(first: Received, last: Received): boolean {
     const moments = this.options.truth.moments.slice(first.sentAt, last.madeAt + 1);
     return moments.some(({ lineage, history }) => lineage !== moments[0]?.lineage || history !== moments[0]?.history);
@@ -266,7 +265,7 @@ export class WritingClient extends Client {
   }
 }
 
-/** Returns the text of a response without the IDs of the request, which problems in it have. */
+/** Returns a response's text without the request IDs in its problems. */
 function withoutRequest(text: string): string {
   return text.replaceAll(/"instance":"\w+"/g, "");
 }
@@ -277,7 +276,7 @@ function isBatch({ path }: Write): boolean {
 
 /** Follows the feed, and keeps a copy of all records, as docs/guide.md says. */
 export class FollowingClient extends Client {
-  /** The copy, by path and ID. */
+  /** By path and ID. */
   #copy = new Map<string, string>();
   #position: Position | undefined = { cursor: "0.0", entry: undefined, history: undefined };
   restarts = 0;
@@ -290,7 +289,7 @@ export class FollowingClient extends Client {
     return this.#copy;
   }
 
-  /** Reads the next page. After 410, starts again. Returns whether the follower has reached the end of the feed. */
+  /** Reads the next page, and starts over after a 410. Returns whether it has reached the end of the feed. */
   async follow(wait = this.options.random.pick([0, 0, 5, 20])): Promise<boolean> {
     const { checker, random } = this.options;
     if (!this.#position) {

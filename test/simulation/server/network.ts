@@ -1,4 +1,4 @@
-// The network between the clients and the server processes of a simulation. Requests and responses take time, and some are lost.
+// The network between a simulation's clients and server processes. Requests and responses take time, and some get lost.
 
 import { HeaderFields } from "../../../src/wire/header-fields.ts";
 import type { WireRequest } from "../../../src/wire/request.ts";
@@ -16,16 +16,15 @@ export interface SentRequest {
   readonly body?: string;
 }
 
-/** A response that arrived. */
 export interface Received {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
   readonly text: string;
-  /** The moments at which the request was sent, and the response was made. */
+  /** The moments when the request was sent and the response made. */
   readonly sentAt: number;
   readonly madeAt: number;
   readonly process: ServerProcess;
-  /** Milliseconds since 1970 at which the request was sent, and the response was made. */
+  /** When the request was sent and the response made, in milliseconds since 1970. */
   readonly times: { readonly sent: number; readonly made: number };
 }
 
@@ -37,9 +36,9 @@ interface NetworkOptions {
   readonly trace: (line: string) => void;
 }
 
-/** Milliseconds after which a client does not wait any more. */
+/** How long a client waits. */
 const timeoutMs = 70_000;
-/** The probability that a body arrives slowly, and the maximum milliseconds that it takes. */
+/** How likely a body is to arrive slowly, and how long it then takes at most. */
 const slowBody = { probability: 0.2, maxMs: 3000 };
 
 export class ServerNetwork {
@@ -75,7 +74,7 @@ export class ServerNetwork {
     return isLost ? undefined : { ...response, ...made, sentAt, process };
   }
 
-  /** The connections of a process that is killed are closed. */
+  /** Closes a killed process's connections. */
   onKill(process: ServerProcess): void {
     for (const [end, of] of this.#inFlight) if (of === process) end();
   }
@@ -90,7 +89,7 @@ export class ServerNetwork {
   }
 }
 
-/** @param bodyMs milliseconds until the body has arrived; 0 if it arrives with the header section */
+/** @param bodyMs milliseconds until the body has arrived; 0 if it comes with the headers */
 function toRequest(
   { method, path, headers = {}, body }: SentRequest,
   bodyMs: number,

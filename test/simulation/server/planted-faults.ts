@@ -1,4 +1,4 @@
-// Faults that the simulation of servers must find. Each changes the code of the program, or the engine of a process, while it runs.
+// Faults that the simulation of servers must find. Each changes the program's code, or a process's engine, while it runs.
 
 import type { createHttpParts } from "../../../src/http/server.ts";
 import type { Engine, RecordRow } from "../../../src/model/engine.ts";
@@ -13,19 +13,19 @@ import type { Random } from "../random.ts";
 export interface PlantedServerFault {
   /** The report that finds it. */
   readonly report: RegExp;
-  /** The seed that found it last. The test tries this seed first. */
+  /** The seed that last found it, which the test tries first. */
   readonly seed: number;
-  /** Replaces the engine of a process. */
+  /** Replaces a process's engine. */
   engine?(engine: Engine, database: SimulatedDatabase, random: Random): Engine;
-  /** Changes the parts of a process. */
+  /** Changes a process's parts. */
   server?(parts: Pick<ReturnType<typeof createHttpParts>, "authorizer"> & { readonly siteViews: SiteViews }): void;
-  /** Changes the code of all processes. The returned function undoes that. */
+  /** Changes all processes' code, until the returned function is called. */
   install?(): () => void;
-  /** Probability that a notification of a commit is lost although the processes believe that none is. */
+  /** Probability that a commit's notification is lost although processes think none is. */
   readonly secretlyLost?: number;
 }
 
-/** Replaces a method of a class until the returned function is called. */
+/** Replaces a class's method until the returned function is called. */
 function replaced<T extends object, K extends keyof T>(target: T, name: K, make: (original: T[K]) => T[K]): () => void {
   const original = target[name];
   target[name] = make(original);

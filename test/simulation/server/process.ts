@@ -1,4 +1,4 @@
-// A simulated server process: the parts of `start.ts` from the request to the engine, without sockets and without deliveries of webhooks.
+// A simulated server process: the parts of `start.ts` from request to engine, without sockets or webhook deliveries.
 
 import pino from "pino";
 import { createHttpParts } from "../../../src/http/server.ts";
@@ -17,7 +17,7 @@ import type { Random } from "../random.ts";
 import type { SimulatedTime } from "../time.ts";
 import type { PlantedServerFault } from "./planted-faults.ts";
 
-/** How a process learns of commits: as with SQLite, or as with a database server. */
+/** Whether a process hears of commits as with SQLite or as with a database server. */
 export type EngineKind = "embedded" | "remote";
 
 export interface ServerOptions {
@@ -25,34 +25,34 @@ export interface ServerOptions {
   /** The engine, as the simulation observes it. */
   readonly engine: Engine;
   readonly kind: EngineKind;
-  /** The number of commits so far. */
+  /** Commits so far. */
   readonly commits: () => number;
   readonly time: SimulatedTime;
   readonly random: Random;
   readonly plant: PlantedServerFault | undefined;
   readonly meanwhile: () => Promise<unknown>;
   readonly onKill: (process: ServerProcess) => void;
-  /** Called when a change does not fit the records in memory. */
+  /** Called if a change doesn't fit the records in memory. */
   readonly onDifferences: OnDifferences;
 }
 
 const log = pino({ level: "silent" });
 const listener = { connections: [], bytes: [] } as never;
-/** Probability that a notification of a commit is lost, where that is allowed. */
+/** Probability that a commit's notification is lost, where that's allowed. */
 const lostNotifications = 0.3;
-/** Maximum milliseconds until a notification of a commit arrives. */
+/** How long a commit's notification may take to arrive. */
 const maxNotificationMs = 50;
 
 export class ServerProcess {
   readonly name: string;
   readonly life: ProcessLife;
   readonly siteViews: SiteViews;
-  /** Whether it has been told to stop. */
+  /** Whether it's been told to stop. */
   isStopping = false;
   readonly #http: ReturnType<typeof createHttpParts>;
   readonly #notifier: SiteChangeNotifier;
   readonly #options: ServerOptions;
-  /** How many milliseconds its clock is ahead. */
+  /** How far its clock is ahead, in milliseconds. */
   #skew: number;
 
   constructor(name: string, options: ServerOptions) {
@@ -60,7 +60,7 @@ export class ServerProcess {
     this.#options = options;
     this.life = new ProcessLife({ ...options, onKill: () => options.onKill(this) });
     const { time, random, plant, database } = options;
-    // Some processes have a clock that is ahead or behind.
+    // Some processes' clocks are ahead or behind.
     this.#skew = random.chance(0.3) ? random.whole(-600_000, 600_000) : 0;
     const planted = plant?.engine?.(options.engine, database, random) ?? options.engine;
     const { engine, calls } = measureEngine(this.#toEngine(planted));
@@ -107,7 +107,7 @@ export class ServerProcess {
     this.#notifier.stop();
   }
 
-  /** Ends it as a reload does: the long polls end, and the requests in flight get their responses. */
+  /** Ends it like a reload: long polls end, and requests in flight get their responses. */
   async stop(): Promise<void> {
     this.isStopping = true;
     this.#http.longPolls.stop();
@@ -117,7 +117,7 @@ export class ServerProcess {
     this.life.end();
   }
 
-  /** Returns the engine as a process of its kind has it, with failures. */
+  /** Returns the engine as a process of this kind has it, with failures. */
   #toEngine(engine: Engine): Engine {
     const { kind, commits, plant } = this.#options;
     const failing = this.life.wrap(engine);
@@ -138,7 +138,7 @@ export class ServerProcess {
     return { ...embedded, checkUnchanged };
   }
 
-  /** Notifications come late and in any order. With a database server, some are lost. */
+  /** Notifications are late and in any order. With a database server, some get lost. */
   #notify(callback: () => void): void {
     const { kind, random, time, plant } = this.#options;
     const lost = plant?.secretlyLost ?? (kind === "remote" ? lostNotifications : 0);

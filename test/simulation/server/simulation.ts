@@ -1,6 +1,6 @@
-// A seeded simulation of whole servers: the real code from the request to the statements, in simulated processes on one database in memory. Clients
-// write, read and follow while processes are killed, reloaded and frozen, calls to the database fail or hang, responses are lost, an operator restores
-// and renews the database and revokes keys, and a failover loses commits. The checker compares every response with what the database had.
+// A seeded simulation of whole servers: the real code from request to statements, in simulated processes on one database in memory. Clients write, read and
+// follow while processes are killed, reloaded and frozen, calls to the database fail or hang, responses get lost, an operator restores and renews the database
+// and revokes keys, and a failover loses commits. The checker compares every response with what the database had.
 
 import type { DumpedRow, Engine } from "../../../src/model/engine.ts";
 import { publicResources } from "../../../src/model/resource.ts";
@@ -26,7 +26,7 @@ import { type Moment, Truth } from "./truth.ts";
 
 export interface ServerReport {
   readonly faults: readonly string[];
-  /** The SHA-256 of everything that happened. */
+  /** SHA-256 of everything that happened. */
   readonly digest: string;
   readonly counts: Readonly<Record<ServerEvent, number>>;
 }
@@ -47,18 +47,18 @@ export type ServerEvent = (typeof events)[number];
 
 export interface ServerOptions {
   readonly plant?: PlantedServerFault;
-  /** Gets each line of what happens. */
+  /** Called with a line for everything that happens. */
   readonly trace?: (line: string) => void;
 }
 
-/** Maximum milliseconds between two requests of a client; one is picked for each seed. With long pauses, a poll waits for a single change. */
+/** Longest pause between a client's requests; each seed picks one. With long pauses, a poll waits for a single change. */
 const pausesMs = [20, 200, 1000, 5000];
-/** The same for a client that follows the feed. */
+/** The same for clients that follow the feed. */
 const maxFollowerPauseMs = 200;
 const siteName = "shop";
-/** Probability that the clients use the sandbox of the site. */
+/** Probability that clients use the site's sandbox. */
 const sandboxes = 0.3;
-/** Maximum milliseconds for the clients to end, and for a final read. */
+/** How long clients may take to finish, and a final read. */
 const maxEndMs = 300_000;
 
 /** Runs the simulation of `seed`. The same seed gives the same report. */
@@ -93,7 +93,7 @@ interface SimulationParts {
   readonly trace: (line: string) => void;
 }
 
-/** A state of the database to which a restore or a failover goes back. */
+/** A state that a restore or failover goes back to. */
 interface Kept {
   readonly moment: Moment;
   readonly site: SiteRecord;
@@ -112,19 +112,19 @@ class ServerSimulation {
   readonly #writers: WritingClient[] = [];
   readonly #followers: FollowingClient[] = [];
   readonly #runs: Promise<void>[] = [];
-  /** The number of commits of any kind, also of other sites. */
+  /** Commits of any kind, including other sites'. */
   #commits = 0;
   #timeline = 1;
   #tokens = 0;
   #started = 0;
   #processes: ServerProcess[] = [];
-  /** The only process that the network reaches; undefined for all. */
+  /** The only process the network reaches; undefined for all. */
   #only: ServerProcess | undefined;
   #backup: Kept | undefined;
   #remembered: Kept | undefined;
-  /** The site that the clients use. */
+  /** The site that clients use. */
   #site = {} as SiteRecord;
-  /** Whether this is a sandbox, and not the site of the host. */
+  /** Whether that's a sandbox, not the host's site. */
   #isSandbox = false;
   /** Whether calls to the database may fail. */
   #hasFailures = false;
@@ -149,7 +149,7 @@ class ServerSimulation {
     });
   }
 
-  /** Creates the site, the clients and the processes. Returns the maximum milliseconds between two requests of a client. */
+  /** Creates the site, clients and processes. Returns the longest pause between a client's requests. */
   async start(): Promise<number> {
     const { time, random } = this.#parts;
     this.#site = await createSite(this.#engine, siteName, { isDefault: true }, time.now);
@@ -170,7 +170,7 @@ class ServerSimulation {
     return pauseMs;
   }
 
-  /** Acts on everything, with failures of processes, the database and the network, for a number of milliseconds. */
+  /** Does things to everything for this many milliseconds, while processes, the database and the network fail. */
   async runWithFailures(milliseconds: number): Promise<void> {
     const { time, random } = this.#parts;
     const end = time.now + milliseconds;
@@ -183,7 +183,7 @@ class ServerSimulation {
     }
   }
 
-  /** Ends all failures, lets the clients end, and compares everything with the database. */
+  /** Ends all failures, lets clients finish, and compares everything with the database. */
   async end(): Promise<ServerReport> {
     this.#setFailures(noFailures);
     this.#network.lossProbability = 0;
@@ -232,7 +232,7 @@ class ServerSimulation {
     if (!isDone) this.#checker.fault(fault);
   }
 
-  /** Does one random action of an operator or a machine. */
+  /** Does one random thing as an operator or a machine. */
   async #act(): Promise<void> {
     const { random } = this.#parts;
     const acts: readonly (readonly [number, string, () => unknown])[] = [
@@ -286,7 +286,7 @@ class ServerSimulation {
     if (this.#parts.random.chance(0.7)) this.#startProcess();
   }
 
-  /** Starts another process, and then stops one, as a reload does. */
+  /** Starts another process, then stops one, like a reload. */
   #reload(): void {
     const process = this.#parts.random.pick(this.#processes);
     if (!process || process.isStopping) return;
@@ -300,7 +300,7 @@ class ServerSimulation {
     return { key, prefix: record.Prefix };
   }
 
-  /** Revokes the key of a client, and gives it another key, soon or after some time. */
+  /** Revokes a client's key, and gives it another, soon or after a while. */
   async #revoke(): Promise<void> {
     const { random, time } = this.#parts;
     const client = random.pick([...this.#writers, ...this.#followers]);
@@ -336,7 +336,7 @@ class ServerSimulation {
     this.#remember();
   }
 
-  /** Keeps the state that a standby has. */
+  /** Saves the state that a standby has. */
   #remember(): void {
     if (this.#kind !== "remote") return;
     this.#remembered = { moment: this.#truth.latest, site: this.#site, goBack: this.#parts.database.remember() };
@@ -364,7 +364,7 @@ class ServerSimulation {
     return head?.epoch ?? "";
   }
 
-  /** Makes the sandbox that the clients use, or renews it: replaces it by a copy of the site of the host. */
+  /** Creates the sandbox that clients use, or replaces it with a copy of the host's site. */
   async #makeSandbox(): Promise<void> {
     const { time, random } = this.#parts;
     this.#counts.renewals++;
@@ -390,7 +390,7 @@ class ServerSimulation {
     await this.#engine.pruneJournal(this.#site.ID, through, 10_000);
   }
 
-  /** The engine, whose commits are counted. */
+  /** The engine, with its commits counted. */
   #observed(engine: Engine): Engine {
     return {
       ...engine,
@@ -430,7 +430,7 @@ class ServerSimulation {
       );
   }
 
-  /** Lets a follower read to the end of the feed. Its copy must then be the site. */
+  /** Lets a follower read to the end of the feed. Its copy must then equal the site. */
   async #compareCopy(follower: FollowingClient, key: ClientKey): Promise<void> {
     follower.key = key;
     for (let pages = this.#truth.latest.revision + 5; pages > 0 && !(await follower.follow(0)); pages--);
@@ -441,7 +441,7 @@ class ServerSimulation {
     if (copy !== records) this.#checker.fault(`the copy of a follower is ${copy}, and the site is ${records}`);
   }
 
-  /** Compares the stored journal with the commits that were seen. */
+  /** Compares the stored journal with the commits we've seen. */
   async #compareJournal(): Promise<void> {
     const { floor, head, entries } = await this.#engine.readJournalPage(this.#site.ID, 0, 1_000_000);
     const { lineage, revision } = this.#truth.latest;
@@ -454,7 +454,7 @@ class ServerSimulation {
   }
 }
 
-/** Returns all that a snapshot has. */
+/** Returns everything in a snapshot. */
 function textOf(snapshot: Snapshot): string {
   const records = publicResources(allResources).map((resource) =>
     [...snapshot.collection(resource)].map(({ id, revision, json }) => [id, revision, json]).sort(),

@@ -1,4 +1,4 @@
-// The engine of a database server in a simulation: its heads have the timeline of the database, as those of PostgreSQL do.
+// Makes a simulated database server's engine add the database's timeline to its heads, as PostgreSQL does.
 
 import type { Intent } from "../../../src/model/change.ts";
 import type { Engine } from "../../../src/model/engine.ts";
@@ -7,7 +7,7 @@ import type { Head } from "../../../src/model/head.ts";
 /** @param current returns the timeline; undefined for an engine without timelines */
 export function withTimeline(engine: Engine, current: () => number | undefined): Engine {
   const on = (head: Head): Head => ({ ...head, timeline: current() });
-  /** The statements of SQLite know no timeline. An authorization of another timeline becomes outdated, as on PostgreSQL. */
+  /** SQLite's statements know no timeline. An authorization from another one becomes outdated, as on PostgreSQL. */
   const withoutTimeline = ({ authorizedBy, ...intent }: Intent): Intent => {
     if (!authorizedBy) return intent;
     const { timeline, revision, ...by } = authorizedBy;

@@ -1,4 +1,4 @@
-// The contents of the database of a simulation at every moment, as seen from its commits. The checker compares the responses with them.
+// What a simulation's database contained at every moment, according to its commits. The checker compares responses with it.
 
 import type { Intent, Outcome, RecordChange } from "../../../src/model/change.ts";
 import { toDeclaredJson } from "../../../src/model/record.ts";
@@ -7,27 +7,27 @@ import { allResources } from "../../../src/resources/all.ts";
 
 const resources = new Map(allResources.map((resource) => [resource.name, resource]));
 
-/** One change to the site. The same change keeps its object when a rollback keeps it, so that two histories can be compared by identity. */
+/** A change to the site. It stays the same object through a rollback that keeps it, so that histories can be compared by identity. */
 export interface Entry {
   readonly change: RecordChange;
-  /** The path and ID of its record, such as `brands 3`. */
+  /** Its record's path and ID, such as `brands 3`. */
   readonly record: string;
   /** The record as clients see it; undefined after a delete. */
   readonly shown: string | undefined;
-  /** The time of the commit, in milliseconds since 1970. */
+  /** Commit time, in milliseconds since 1970. */
   readonly at: number;
 }
 
 /** The database between two commits. */
 export interface Moment {
-  /** The number of the history: each epoch of the site has its own. */
+  /** The history's number; each of the site's epochs has its own. */
   readonly history: number;
-  /** All changes that the site has: the first `revision` of `lineage`. */
+  /** All the site's changes are the first `revision` of `lineage`. */
   readonly lineage: readonly Entry[];
   readonly revision: number;
-  /** The last entry of each record that exists, by path and ID. */
+  /** Each existing record's last entry, by path and ID. */
   readonly records: ReadonlyMap<string, Entry>;
-  /** The prefixes of the valid keys. */
+  /** Valid keys' prefixes. */
   readonly keys: ReadonlySet<string>;
   readonly at: number;
 }
@@ -35,15 +35,15 @@ export interface Moment {
 export class Truth {
   readonly moments: Moment[] = [];
   readonly faults: string[] = [];
-  /** The highest revision through which the journal was ever pruned. */
+  /** The highest revision up to which the journal was ever pruned. */
   prunedThrough = 0;
   readonly #now: () => number;
   #site = -1;
-  /** The number of each epoch that the site had. */
+  /** The number of each of the site's epochs. */
   readonly #histories = new Map<string, number>();
-  /** The changes of sites that are not published yet, by site. */
+  /** Changes to sites that aren't published yet, by site. */
   readonly #unpublished = new Map<number, Entry[]>();
-  /** The sandboxes that a renewal has replaced. */
+  /** Sandboxes that a reset has replaced. */
   readonly #replaced = new Set<number>();
 
   /** @param now milliseconds since 1970 */
@@ -56,17 +56,17 @@ export class Truth {
     return this.moments.at(-1) as Moment;
   }
 
-  /** The index of the latest moment. */
+  /** Index of the latest moment. */
   get index(): number {
     return this.moments.length - 1;
   }
 
-  /** Returns the moments from the index `from` until now. */
+  /** Returns the moments since the index `from`. */
   since(from: number): readonly Moment[] {
     return this.moments.slice(from);
   }
 
-  /** Records that the clients use another site from now on: the first one, or a sandbox that replaces another. */
+  /** From now on, clients use another site: the first one, or a sandbox that replaces another. */
   onPublished(site: number, epoch: string): void {
     const lineage = this.#unpublished.get(site) ?? [];
     const records = new Map(lineage.map((entry) => [entry.record, entry]));
@@ -87,7 +87,7 @@ export class Truth {
     });
   }
 
-  /** Records what a transaction of several batches did: nobody may see a part of it. */
+  /** Records what a transaction of several batches did, which nobody may see in part. */
   onCommitTogether(intents: readonly Intent[], outcomes: readonly Outcome[]): void {
     const before = this.moments.length;
     this.onCommit(intents, outcomes);
@@ -95,14 +95,14 @@ export class Truth {
     this.moments.push(...added.slice(-1));
   }
 
-  /** Records that the database went back to an earlier moment, and which site and epoch the clients use then. */
+  /** The database went back to an earlier moment; says which site and epoch clients use after that. */
   onRollback({ lineage, revision, records, keys }: Moment, site: number, epoch: string): void {
     this.#site = site;
     this.#replaced.clear();
     this.#add({ history: this.#historyOf(epoch), lineage: lineage.slice(0, revision), revision, records, keys });
   }
 
-  /** Records the epoch that the site has now. */
+  /** Records the site's current epoch. */
   onEpoch(epoch: string): void {
     const history = this.#historyOf(epoch);
     if (history !== this.latest.history) this.#add({ ...this.latest, history });
@@ -133,7 +133,7 @@ export class Truth {
     this.#add({ ...latest, revision, records });
   }
 
-  /** A change of the live site, or of a sandbox that is being made. */
+  /** A change to the live site, or to a sandbox that's being made. */
   #onOther(site: number, change: RecordChange): void {
     if (this.#replaced.has(site)) this.faults.push(`the replaced sandbox ${site} was changed`);
     this.#unpublished.set(site, [...(this.#unpublished.get(site) ?? []), this.#toEntry(change)]);
@@ -163,7 +163,7 @@ function isSameWrite(one: RecordChange, other: RecordChange, token: string | und
   return one.operation === other.operation && token !== undefined && tokenIn(one.body) === token;
 }
 
-/** Returns the text that a client puts into each write, which no other write has. */
+/** Returns the unique text that a client puts into each write. */
 export function tokenIn(body: string): string | undefined {
   return /"Name":"(w\d+)"/.exec(body)?.[1];
 }
