@@ -98,7 +98,7 @@ const recordTexts = fc.oneof(
 );
 
 describe("JSON", () => {
-  test("records are decoded as bodies with one record are, whatever the order of the members and the white space", () => {
+  test("records: decoded like single bodies, whatever the members' order and white space", () => {
     const operation = fc.tuple(recordTexts, fc.constantFrom("POST", "PUT"), space, fc.nat(2));
     const property = fc.property(fc.array(operation, { minLength: 1, maxLength: 4 }), (list) => {
       const texts = list.map(([record, method, between, first]) => {
@@ -115,7 +115,7 @@ describe("JSON", () => {
     fc.assert(property, { numRuns: 1000 });
   });
 
-  test("a record that is called canonical is valid, and is stored as a validated record is", () => {
+  test("canonical record: valid, and stored like a validated one", () => {
     const text = fc.string({ unit: fc.constantFrom("a", "b", "c", "é", '"'), maxLength: 3 });
     const some = { requiredKeys: [] };
     const address = fc.record({ Title: text, Town: text, Country: fc.constantFrom("", "GB", "GBR", "1") }, some);
@@ -152,7 +152,7 @@ describe("JSON", () => {
     expect(Math.min(...Object.values(counts))).toBeGreaterThan(30);
   });
 
-  test("a new record is called canonical only if all required fields were sent, also those of groups", () => {
+  test("canonical new record: only with all required fields, including in groups", () => {
     const required = text({ max: 9, required: true, description: "", example: "" });
     const group = {
       kind: "group" as const,
@@ -290,7 +290,7 @@ describe("JSON", () => {
     expect(fault).toMatchObject({ field, detail: expect.stringContaining(detail) });
   });
 
-  test("all faults of an operation are found, at most 20 unknown members, and the operations after it are read", () => {
+  test("invalid operation: all errors found, up to 20 unknown members, and later ones are read", () => {
     const several = '{"method":"POST","Resource":"x","ID":"a","IfMatch":1,"Record":[1]}';
     const many = `{${Array.from({ length: 1000 }, (_, index) => `"m${index}":1`).join(",")}}`;
     const body = list(several, "[1, 2]", many, good, '{"Method":"POST","Resource":"brands","Record":3,"x":{}}');
@@ -315,7 +315,7 @@ describe("JSON", () => {
     });
   });
 
-  test("an operation that is too long, one of too many operations, and bytes that are not UTF-8 are rejected", () => {
+  test("rejected: an operation too long, one too many, or bytes that aren't UTF-8", () => {
     const long = errorOf(json, list(good, `{"Record":{"Name":"${"x".repeat(1 << 20)}"}}`, good));
     expect([long.code, long.message]).toEqual([
       "too-large",
@@ -377,7 +377,7 @@ describe("XML", () => {
     texts.map((name) => `<Brand><Name>${name}</Name></Brand>`),
   );
 
-  test("records are decoded as documents with one record are, whatever is between them", () => {
+  test("records: decoded like single documents, whatever is between them", () => {
     const operation = fc.tuple(recordElements, fc.constantFrom("", "\r\n ", "<!-- </Operation> -->", "<?x > ?>"));
     const property = fc.property(fc.array(operation, { minLength: 1, maxLength: 4 }), (list) => {
       const elements = list.map(
@@ -468,7 +468,7 @@ describe("XML", () => {
     else expect(faultsOf(xml, body, 2)[0]).toMatchObject({ field, detail: expect.stringContaining(detail) });
   });
 
-  test("all faults of an operation are found, and the operations after it are read", () => {
+  test("invalid operation: all errors found, and later ones are read", () => {
     const several =
       '<Operation method="PUT" Resource="brands" ID="a">x<OrderStatus><Name>a</Name></OrderStatus><Brand/></Operation>';
     const read = readAll(xml, `<Batch>${several}<Brand><Brand/></Brand>${good}<Operation Method="PUT"/></Batch>`);
@@ -487,7 +487,7 @@ describe("XML", () => {
     expect(fault).toMatchObject({ operation: 3, line: 4, column });
   });
 
-  test("an operation that is too long, one of too many operations, and other encodings are rejected", () => {
+  test("rejected: an operation too long, one too many, or another encoding", () => {
     const long = errorOf(
       xml,
       `<Batch>${good}<Operation><Brand><Name>${"x".repeat(1 << 20)}</Name></Brand></Operation>${good}`,
@@ -528,7 +528,7 @@ test.each<[Format, string, string]>([
   [xml, "<Batch><!--", "x"],
   [xml, "<Batch>", "<!---->"],
   [xml, "<Batch>", "<?a?>"],
-])("8 MiB of white space or comments after the start are read in many steps", (format, start, piece) => {
+])("8 MiB of white space or comments: read in many steps", (format, start, piece) => {
   expect(stepsOf(format, start, piece)).toBeGreaterThan(start.endsWith("<!--") ? 15 : 100);
 });
 
@@ -552,7 +552,7 @@ describe.each(formats)("the documents of undo and of results in $name", ({ name,
   const undoText = (run: string) =>
     isJson ? JSON.stringify({ Run: run }) : `<?xml version="1.0"?>\n<Undo Run="${run}"/>\n`;
 
-  test("the run to undo is read", () => {
+  test("undo: the run is read", () => {
     expect(batch.undo(Buffer.from(undoText("k3J9aZ0q-18-3")))).toEqual({ run: "k3J9aZ0q-18-3" });
   });
 
@@ -575,7 +575,7 @@ describe.each(formats)("the documents of undo and of results in $name", ({ name,
     expect(undo).toThrow(message);
   });
 
-  test("results are written in order", () => {
+  test("results: written in order", () => {
     const problem = { type: "/docs/problems/x", title: "t", status: 404, detail: 'a "b" <c>', instance: "i" };
     const stored = { status: 201, changed: true, etag: '"e.1.f"', resource: brand, record: '{"ID":1,"Name":"A&B"}' };
     const { etag: _, ...deleted } = { ...stored, status: 200 };

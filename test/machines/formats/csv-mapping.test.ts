@@ -1,4 +1,4 @@
-// Mappings that are rejected, and their messages.
+// Rejected mappings and their messages.
 
 import { expect, test } from "bun:test";
 import { parseMapping, planMapping } from "../../../src/formats/csv-mapping.ts";
@@ -110,14 +110,14 @@ test.each(cases)("a mapping with %s is rejected", (_, text, faults) => {
   expect(faultsOf(text)).toEqual(faults);
 });
 
-test("of a mapping with very many errors the first 100 are listed, soon", () => {
+test("very many errors: the first 100 are listed, quickly", () => {
   const fields = Object.fromEntries(Array.from({ length: 60_000 }, (_, n) => [`Field ${n}`, n]));
   expect(faultsOf(JSON.stringify({ fields }))).toHaveLength(100);
   const lookup = Object.fromEntries(Array.from({ length: 60_000 }, (_, n) => [`Land ${n}`, n]));
   expect(faultsOf(source({ column: "Land", lookup }))).toHaveLength(100);
 });
 
-test("names of any length are shortened in messages", () => {
+test("long names: shortened in messages", () => {
   const name = "x".repeat(100_000);
   const texts = [
     { [name]: 1 },
@@ -132,7 +132,7 @@ test("names of any length are shortened in messages", () => {
   expect(fieldErrors[0]?.detail.length).toBeLessThan(300);
 });
 
-test("columns that a file does not have, or has twice, are reported with the nearest one", () => {
+test("missing or duplicate columns: reported with the nearest one", () => {
   const mapping = parseMapping(
     brand,
     '{"fields": {"Name": "Vendor", "AccountNumber": "SKU", "ID": "Nr"}, "skip": {"X": [""]}}',

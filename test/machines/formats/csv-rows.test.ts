@@ -1,4 +1,4 @@
-// The parser of CSV (src/formats/csv.ts): rows, quotes, separators, and text in pieces of any length.
+// The CSV parser (src/formats/csv.ts): rows, quotes, separators, and text in pieces of any length.
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
@@ -29,7 +29,7 @@ const cuts = fc.array(fc.integer({ min: 0, max: 9 }));
 
 const delimiter = fc.constantFrom(",", ";", "\t", "|", "]", "\\", "^", "-", " ", "=");
 
-test("cells written as CSV are read back unchanged, wherever the text is split", async () => {
+test("written cells: read back unchanged, wherever the text is split", async () => {
   await fc.assert(
     fc.asyncProperty(table, cuts, delimiter, async (rows, places, separator) => {
       // An ID begins each row, as in an export: a row without content is not one.
@@ -50,7 +50,7 @@ const lines = fc
 test.each([
   ["any text", cell],
   ["lines around a header", lines],
-])("%s: the same rows in one piece and in many", async (_, texts) => {
+])("%s: same rows in one piece and in many", async (_, texts) => {
   const outcome = (text: string, places: readonly number[]) => read(text, places).catch(({ message }) => message);
   await fc.assert(
     fc.asyncProperty(texts, cuts, async (text, places) => {
@@ -182,11 +182,11 @@ test("joined files: another delimiter", async () => {
   await expect(read("sep=;\na;b\n1;2\nsep=,\n")).rejects.toThrow("row 3, `sep=,`, begins a part");
 });
 
-test("numbers of rows: as in a spreadsheet, which hides sep=", async () => {
+test("row numbers: as in a spreadsheet, which hides sep=", async () => {
   expect((await read("sep=;\n\na\n\nb\na\nc\n")).map(({ number }) => number)).toEqual([2, 4, 6]);
 });
 
-test("text after a closing quote, and a quoted cell that is not closed, are errors of their row", async () => {
+test("text after a closing quote, or an unclosed quote: error in that row", async () => {
   const rows = await read('"a"b,c\nd\n "e\nf\n');
   expect(rows.map(({ fault }) => fault?.text)).toEqual(['"a"b,c\n', undefined, ' "e\nf\n']);
   expect(rows.map(({ fault }) => fault?.detail.slice(0, 20))).toEqual([

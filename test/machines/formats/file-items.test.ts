@@ -33,7 +33,7 @@ const records = fc.array(fc.record({ ID: fc.integer({ min: 1, max: 1e6 }), Name:
 });
 const size = fc.integer({ min: 1, max: 40 });
 
-test("the records of a JSON list are the records that were written, with any white space", async () => {
+test("JSON list: the records that were written, with any white space", async () => {
   await fc.assert(
     fc.asyncProperty(records, size, fc.constantFrom(0, 2, "\t"), async (list, chunk, indent) => {
       const { rows, problem } = await read(JSON.stringify(list, null, indent), "json", chunk);
@@ -44,7 +44,7 @@ test("the records of a JSON list are the records that were written, with any whi
   );
 });
 
-test("the records of an XML list are the records that were written", async () => {
+test("XML list: the records that were written", async () => {
   await fc.assert(
     fc.asyncProperty(
       records,
@@ -65,7 +65,7 @@ test("the records of an XML list are the records that were written", async () =>
   );
 });
 
-describe("the position of an error is its position in the whole file", () => {
+describe("an error's position is in the whole file", () => {
   const many = (item: string, separator: string) => Array.from({ length: 30 }, () => item).join(separator);
   const faulty: [string, FileFormat, string, string][] = [
     [
@@ -165,14 +165,14 @@ test.each(utf16)("the bytes decide the encoding: %s", async (_, encode) => {
     }
 });
 
-test("a file may be one record", async () => {
+test("single record as a file", async () => {
   expect((await read('\ufeff {"Name":"A"}\n', "json")).rows).toMatchObject([{ input: { Name: "A" } }]);
   expect((await read("<Brand><Name>A</Name></Brand>\n<!-- end -->", "xml")).rows).toMatchObject([
     { input: { Name: "A" } },
   ]);
 });
 
-test("a record with an error is rejected alone", async () => {
+test("record with an error: rejected alone", async () => {
   const { rows, problem } = await read('[{"Name":"A","Name":"B"},{"Name":"C"}]', "json");
   expect(problem).toBeUndefined();
   expect(rows.map(({ fieldErrors }) => fieldErrors.length)).toEqual([1, 0]);
@@ -199,7 +199,7 @@ test.each(endless)("a %s without an end takes little memory and ends", async (_,
   expect(sent).toBeLessThan(2_000_000);
 });
 
-test("an export of each format is read back", async () => {
+test("exports: read back in each format", async () => {
   const stored = '{"ID":1,"Name":"A","AccountNumber":""}';
   for (const format of [json, xml])
     expect(

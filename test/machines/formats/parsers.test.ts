@@ -1,5 +1,4 @@
-// The parsers of JSON and XML (src/formats/json-parser.ts, src/formats/xml-parser.ts) against other parsers: they accept the same texts, and return
-// the same values.
+// Our JSON and XML parsers (src/formats/json-parser.ts, src/formats/xml-parser.ts) accept the same texts and return the same values as other parsers.
 
 import { describe, expect, test } from "bun:test";
 import { XML } from "bun";
@@ -57,7 +56,7 @@ function nearly(...pieces: string[]): fc.Arbitrary<string> {
 }
 
 describe("JSON", () => {
-  test("of any value gives the value that JSON.parse gives", () => {
+  test("any value: same as JSON.parse", () => {
     const value = fc.jsonValue({ maxDepth: 3, stringUnit: "binary" });
     const property = fc.property(value, fc.constantFrom(0, 2), (any, indent) => {
       const text = JSON.stringify(any, null, indent);
@@ -66,7 +65,7 @@ describe("JSON", () => {
     fc.assert(property, { numRuns: 500 });
   });
 
-  test("is accepted where JSON.parse accepts it, and nowhere else", () => {
+  test("accepts exactly what JSON.parse accepts", () => {
     const pieces = [
       "{",
       "}",
@@ -109,7 +108,7 @@ describe("JSON", () => {
     fc.assert(property, { numRuns: 5000 });
   });
 
-  test("is decoded to the same value, field errors and problem whether or not JSON.parse can be used", () => {
+  test("same value, field errors and problem with or without JSON.parse", () => {
     const told = (read: () => { input: unknown; fieldErrors: readonly unknown[] }) => {
       try {
         const { input, fieldErrors } = read();
@@ -174,7 +173,7 @@ describe("JSON", () => {
     ['{"a":1} // x', 1, 9, "`/` follows the end of the value; JSON has no comments"],
     ["{/**/}", 1, 2, "expected a name in double quotes, not `/`; JSON has no comments"],
     ["01", 1, 2, "`1` follows the end of the value"],
-    ['{"a":\u00a01}', 1, 6, "expected a value, not U+00A0 (no-break space); write a usual space, or nothing"],
+    ['{"a":\u00a01}', 1, 6, "expected a value, not U+00A0 (no-break space); use a normal space, or nothing"],
   ])("%j is wrong at line %i, column %i", (text, line, column, detail) => {
     expectPlace(() => readJson(text), { field: "", code: "syntax", line, column, detail });
   });
@@ -222,7 +221,7 @@ describe("XML", () => {
       return `${start}${open}${middle}${open === "" ? "" : "</a>"}`;
     });
 
-  test("gives the elements that the parser of the runtime gives", () => {
+  test("same elements as the runtime's parser", () => {
     const property = fc.property(whole, (any) => {
       const theirs = attempt(() => JSON.stringify(plain(XML.parse(any, { compact: false }) as unknown as Their)));
       expect(attempt(() => JSON.stringify(plain(parseXml(any).root)))).toBe(theirs as string);
@@ -230,7 +229,7 @@ describe("XML", () => {
     fc.assert(property, { numRuns: 8000 });
   });
 
-  test("is accepted where libxml2 accepts it, and nowhere else", () => {
+  test("accepts exactly what libxml2 accepts", () => {
     const property = fc.property(whole, (any) => {
       expect([any, isAccepted(any)]).toEqual([any, isAcceptedByLibxml(any)]);
     });

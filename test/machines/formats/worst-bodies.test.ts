@@ -1,5 +1,4 @@
-// The worst bodies of 1 MiB (src/formats/json.ts, src/formats/xml.ts): checking them takes time proportional to their size, and at most 100 field
-// errors are listed.
+// The worst 1 MiB bodies (src/formats/json.ts, src/formats/xml.ts): checking them takes time proportional to their size, and lists at most 100 field errors.
 
 import { expect, test } from "bun:test";
 import { json } from "../../../src/formats/json.ts";
@@ -58,7 +57,7 @@ test.each<[string, string, string]>([
   ["a string that never ends", `{"Name":"${"x".repeat(size)}`, "not closed"],
   ["backslashes that never end", `{"Name":"${"\\".repeat(size)}`, "not closed"],
   ["quotes", '"'.repeat(size), "follows the end"],
-])("JSON of %s is rejected in time", (_, body, detail) => {
+])("JSON, %s: rejected in time", (_, body, detail) => {
   expectProblem(json, body, detail);
 });
 
@@ -98,7 +97,7 @@ test.each<[string, string, string]>([
   ["instructions that never end", "<?a ".repeat(size / 4), "not closed"],
   ["end tags", "</a>".repeat(size / 4), "has no start tag"],
   ["less-than signs", "<".repeat(size), "expected an element's name"],
-])("XML of %s is rejected in time", (_, body, detail) => {
+])("XML, %s: rejected in time", (_, body, detail) => {
   expectProblem(xml, body, detail);
 });
 

@@ -1,4 +1,4 @@
-// The limits of the log of requests in memory (recent-requests.ts).
+// Limits of the in-memory request log (recent-requests.ts).
 
 import { expect, test } from "bun:test";
 import { RecentRequests } from "../../../src/http/recent-requests.ts";
@@ -38,7 +38,7 @@ test("successful requests are logged only for ten minutes after somebody has loo
   expect(statuses(2)).toEqual([]);
 });
 
-test("the last 200 problems and the last 200 others of a site are logged, and one site does not displace those of another", () => {
+test("recent requests: last 200 problems and 200 others per site", () => {
   const { record, statuses } = startLog();
   statuses(1);
   record(2, 404);
@@ -49,7 +49,7 @@ test("the last 200 problems and the last 200 others of a site are logged, and on
   expect(statuses(2)).toEqual([404]);
 });
 
-test("if all sites have too much, the log of the site that was quiet for longest is removed", () => {
+test("recent requests: over the total, the site quiet for longest loses its log", () => {
   const { record, statuses } = startLog();
   const path = `/${"p".repeat(5000)}`;
   for (let site = 1; site <= 60; site++) {

@@ -1,4 +1,4 @@
-// The days that the history is limited to, in the time zone of the tests.
+// The days that the history is limited to, in the tests' time zone.
 
 import { describe, expect, test } from "bun:test";
 
@@ -20,13 +20,13 @@ test.each([
   expect(presetOf({ from, to: "" }, noon(now))).toBeUndefined();
 });
 
-describe("the times of a range", () => {
-  test("are the midnight before its first day and the midnight after its last one", () => {
+describe("a range's times", () => {
+  test("midnight before the first day to midnight after the last", () => {
     const { from = "", to = "" } = toInstants({ from: "2026-03-28", to: "2026-03-29" });
     expect([new Date(from), new Date(to)]).toEqual([new Date(2026, 2, 28), new Date(2026, 2, 30)]);
   });
 
-  test("are missing for an open end", () => {
+  test("missing for an open end", () => {
     expect(toInstants({ from: "", to: "" })).toEqual({});
     expect(Object.keys(toInstants({ from: "2026-01-31", to: "" }))).toEqual(["from"]);
   });
@@ -42,8 +42,8 @@ test.each([
   "2026-1-1",
   "12026-01-01",
   "2026-01-01T10:00",
-])("%p is not a day", (text) => expect(parseDay(text)).toBe(""));
+])("%p isn't a day", (text) => expect(parseDay(text)).toBe(""));
 
-test("a day of the calendar is a day", () => {
+test("calendar days are days", () => {
   expect(["2024-02-29", "2026-12-31"].map(parseDay)).toEqual(["2024-02-29", "2026-12-31"]);
 });

@@ -1,4 +1,4 @@
-// The entries of the history, from the pages in which the server sends them.
+// The history's entries, from the pages that the server sends.
 
 import { expect, test } from "bun:test";
 import type { HistoryEntryInfo } from "../../../../src/admin/api/record-types.ts";
@@ -24,13 +24,13 @@ function entry(first: number, last: number, run: string | null, resource = "bran
 
 const pagesOf = (...pages: HistoryEntryInfo[][]) => pages.map((entries) => ({ entries }));
 
-test("the entries of all pages follow each other", () => {
+test("history: entries from all pages, one after another", () => {
   const [latest, single, oldest] = [entry(30, 39, "c"), entry(29, 29, null), entry(10, 28, "a")];
   expect(joinPages(pagesOf([latest, single], [oldest]))).toEqual([latest, single, oldest]);
   expect(joinPages([])).toEqual([]);
 });
 
-test("the parts of a run in several pages are one entry, with the time and the change of the latest part", () => {
+test("run on several pages: one entry, with the latest part's time and change", () => {
   const before = entry(5, 9, "a");
   const parts = [entry(30, 39, "b", "brands"), entry(20, 29, "b", "locations"), entry(10, 19, "b", "brands")] as const;
   const [latest, middle, oldest] = parts;
@@ -50,7 +50,7 @@ test.each([
   expect(joinPages(pagesOf(entries))).toEqual(entries);
 });
 
-test("changes of a run at the same time as others are separate entries", () => {
+test("run's changes at the same time as others: separate entries", () => {
   const entries = [entry(10, 20, "a"), entry(10, 15, "a")];
   expect(joinPages(pagesOf(entries))).toEqual(entries);
 });

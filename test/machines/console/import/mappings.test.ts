@@ -1,4 +1,4 @@
-// The mapping of columns to fields that the page for imports suggests, changes and reads from a file.
+// The mapping of columns to fields that the import page suggests, changes and reads from a file.
 
 import { describe, expect, test } from "bun:test";
 import type { FilePreviewResponse } from "../../../../src/admin/api/record-types.ts";
@@ -32,7 +32,7 @@ test.each([
 });
 
 describe("the suggested mapping", () => {
-  test("has the columns that are named after a field", () => {
+  test("columns named after a field", () => {
     const columns = [
       { name: "name", field: "Name" },
       { name: "Vendor", field: null },
@@ -42,12 +42,12 @@ describe("the suggested mapping", () => {
     expect(suggestedMapping(preview)).toEqual({ fields: { Name: "name", "Address.Town": "town" } });
   });
 
-  test("is empty for a file without columns", () => {
+  test("empty for a file without columns", () => {
     expect(suggestedMapping({ format: "json" } as FilePreviewResponse)).toEqual({ fields: {} });
   });
 });
 
-test("the guessed columns are those whose names are not the names of fields", () => {
+test("guessed columns: those that aren't named after a field", () => {
   const columns = [
     { name: "Vendor", field: "Name", isGuessed: true, samples: [] },
     { name: "Town", field: "Address.Town", isGuessed: false, samples: [] },
@@ -55,7 +55,7 @@ test("the guessed columns are those whose names are not the names of fields", ()
   expect([...guessedColumns({ format: "csv", columns })]).toEqual(["Vendor"]);
 });
 
-describe("the choice of a field", () => {
+describe("choosing a field", () => {
   const mapping = { fields: { Name: "name", Town: { column: "town", lookup: {} } }, skip: { old: ["1"] } };
 
   test("changes only its column", () => {
@@ -63,13 +63,13 @@ describe("the choice of a field", () => {
     expect(withField(mapping, "town", "County")).toEqual({ ...mapping, fields: { Name: "name", County: "town" } });
   });
 
-  test("takes the field from the column that had it", () => {
+  test("takes it from the column that had it", () => {
     const changed = withField(mapping, "town", "Name");
     expect(changed).toEqual({ ...mapping, fields: { Name: "town" } });
     expect([fieldsOfColumn(changed, "name"), fieldsOfColumn(changed, "town")]).toEqual([[], ["Name"]]);
   });
 
-  test("removes the column if it is the empty text", () => {
+  test("removes the column if it's empty", () => {
     expect(withField(mapping, "name", "")).toEqual({ ...mapping, fields: { Town: mapping.fields.Town } });
   });
 });
@@ -86,7 +86,7 @@ test.each([
 describe("a file with a mapping", () => {
   const read = (content: string | Uint8Array<ArrayBuffer>) => readMappingFile(new File([content], "mapping.json"));
 
-  test("is read with its rule for rows to skip, if it has one", async () => {
+  test("read with its rule for skipping rows, if any", async () => {
     expect(await read('{ "fields": { "Name": "name" } }')).toStrictEqual({ fields: { Name: "name" } });
     const mapping = { fields: { Name: "name" }, skip: { column: "old" } };
     expect(await read(JSON.stringify({ ...mapping, other: 1 }))).toStrictEqual(mapping);

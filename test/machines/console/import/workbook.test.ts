@@ -1,4 +1,4 @@
-// Excel workbooks as the worker of the console converts them to CSV: the contents of cells, and files that are too large, damaged or something else.
+// How the console's worker converts Excel workbooks to CSV: cell contents, and files that are too large, damaged or something else.
 
 import { expect, test } from "bun:test";
 import { Workbook } from "../../../../src/console/import/workbook.ts";
@@ -94,17 +94,17 @@ test.each(references)("references: %s", (_, text, content) => {
   expect(named.sheets.map(({ name }) => name)).toEqual([content]);
 });
 
-test("dates of a workbook that counts from 1904 are the same days", () => {
+test("workbook counting from 1904: same days", () => {
   expect(contentOf('<c s="1"><v>44591</v></c>', 'date1904="1"')).toBe("2026-01-31");
 });
 
-test("rows keep their numbers, and rows without content at the end are left out", () => {
+test("rows: keep their numbers, empty ones at the end are left out", () => {
   const cell = (address: string, text: string) => `<c r="${address}" t="inlineStr"><is><t>${text}</t></is></c>`;
   const rows = `<row r="1">${cell("A1", "A")}${cell("C1", "C")}</row><row r="4">${cell("B4", "x")}</row><row r="900000"><c r="A900000" s="1"/></row>`;
   expect(csvOf(toWorkbookOfXml({ sheets: { S: rows } }))).toBe("A,,C\r\n\r\n\r\n,x,\r\n");
 });
 
-test("hidden sheets are not offered, unless all are hidden, and names with a prefix are read", () => {
+test("hidden sheets: only offered if all are hidden; names with a prefix are read", () => {
   const sheets = { Data: "<x:row><x:c><x:v>1</x:v></x:c></x:row>", Secret: "" };
   const workbook = new Workbook(toWorkbookOfXml({ sheets, attributes: { Secret: 'state="veryHidden"' } }));
   expect(workbook.sheets.map(({ name }) => name)).toEqual(["Data"]);

@@ -1,4 +1,4 @@
-// The coordinates of the charts in the console's overview.
+// Coordinates in the console's overview charts.
 
 import { describe, expect, test } from "bun:test";
 import {
@@ -25,14 +25,14 @@ test.each([
   [[5.5], 6],
   [[81], 100],
   [[1500], 1500],
-])("the top of the scale for %p is %p", (values, top) => {
+])("scale: the top for %p is %p", (values, top) => {
   expect(roundMax(values)).toBeCloseTo(top, 9);
 });
 
 const minute = 60_000;
 const hour = { start: 0, end: 60 * minute };
 
-test("a span is drawn from left to right", () => {
+test("span: drawn from left to right", () => {
   const span = { start: 1000, end: 3000 };
   expect([1000, 2000, 3000].map((at) => toX(at, span))).toEqual([0, width / 2, width]);
 });
@@ -47,7 +47,7 @@ describe("a line", () => {
     expect(toLine(points, 90, hour, 20_000)).toBe(`M0.0 ${height - 1}.0h0L5.0 53.0L10.0 1.0`);
   });
 
-  test("has a gap where a value is missing, and where more than 4.5 steps have no point", () => {
+  test("has a gap where a value is missing, or where there's no point for more than 4.5 steps", () => {
     expect(commands(toLine(valuesAt([0, 1], [60, null], [120, 1], [180, 1]), 1, hour, 20_000))).toBe("MhMhL");
     expect(commands(toLine(valuesAt([0, 1], [90, 1], [181, 1]), 1, hour, 20_000))).toBe("MhLMh");
     expect(commands(toLine(valuesAt([0, 1], [90, 1], [181, 1]), 1, hour, 60_000))).toBe("MhLL");
@@ -55,7 +55,7 @@ describe("a line", () => {
 });
 
 describe("bars", () => {
-  test("stand on zero, and a value above zero is always seen", () => {
+  test("stand on zero, and values above it always show", () => {
     const points = [0, 1, 1000].map((value, index) => ({ at: index * minute, value }));
     const step = minute;
     expect(toBars(points, 1000, hour, step)).toBe("M5.0 79V77.0h4.0V79zM10.0 79V1.0h4.0V79z");
@@ -63,7 +63,7 @@ describe("bars", () => {
   });
 });
 
-test("the nearest point is at most 4.5 steps away", () => {
+test("nearest point: at most 4.5 steps away", () => {
   const points = [100_000, 160_000, 220_000].map((at) => ({ at, value: 1 }));
   const nearestTo = (at: number) => nearest(points, at, 20_000)?.at;
   expect([150_000, 129_000, 10_000, 310_000].map(nearestTo)).toEqual([160_000, 100_000, 100_000, 220_000]);
@@ -71,7 +71,7 @@ test("the nearest point is at most 4.5 steps away", () => {
   expect(nearest([], 0, 20_000)).toBeUndefined();
 });
 
-test("the table has the highest value of each part, and null for a part without values", () => {
+test("table: each part's highest value, or null", () => {
   const lists = [valuesAt([0, 1], [29, 5], [30, 2]), valuesAt([45, null], [3600, 9])];
   expect(highestValues(lists, { start: 0, end: 60_000 }, 2)).toEqual([
     { at: 0, values: [5, null] },

@@ -1,4 +1,4 @@
-// Edits of cells that wait to be saved, and cells from a spreadsheet.
+// Cell edits waiting to be saved, and cells pasted from a spreadsheet.
 
 import { describe, expect, test } from "bun:test";
 import type { RecordResponse } from "../../../../src/admin/api/record-types.ts";
@@ -44,7 +44,7 @@ const staged = (...edits: readonly Edit[]) =>
   edits.reduce((before, one) => stageEdits(before, [one], resource), nothingStaged);
 
 describe("staged edits", () => {
-  test("become one request, with the version and only the changed fields of each record", () => {
+  test("one request, with each record's version and changed fields", () => {
     const both = staged(edit("Address.Town", "Bergen"), edit("Name", "B", itemOf(2)), edit("Address.Country", "NO"));
     expect(countEdits(both)).toBe(3);
     expect(toChanges(both)).toEqual({
@@ -55,12 +55,12 @@ describe("staged edits", () => {
     });
   });
 
-  test("end with the text that the record has anyway", () => {
+  test("gone once the text is the record's own", () => {
     expect(countEdits(staged(edit("Name", "A"), edit("Name", "Acme")))).toBe(0);
     expect(staged(edit("Name", "Acme"))).toBe(nothingStaged);
   });
 
-  test("are undone step by step: a paste of several cells is one step", () => {
+  test("undo: step by step, and a paste is one step", () => {
     const typed = staged(edit("Name", "A"), edit("Name", "B"));
     const pasted = stageEdits(typed, [edit("Address.Town", "Ås"), edit("Name", "C")], resource);
     const names = [];
@@ -70,19 +70,19 @@ describe("staged edits", () => {
     expect(undoStep(undoStep(undoStep(pasted, resource), resource), resource).records.size).toBe(0);
   });
 
-  test("with a text that breaks a rule have its reason, until the text is corrected", () => {
+  test("invalid text: shows the reason until it's corrected", () => {
     const wrong = staged(edit("Address.Country", "Norway"), edit("Name", ""));
     expect([...(wrong.records.get(1)?.faults.keys() ?? [])].sort()).toEqual(["Address.Country", "Name"]);
     const corrected = stageEdits(wrong, [edit("Address.Country", "NO"), edit("Name", "A")], resource);
     expect([hasFaults(wrong), hasFaults(corrected)]).toEqual([true, false]);
   });
 
-  test("of more records than one request saves are ignored", () => {
+  test("more records than a request can save: ignored", () => {
     const many = Array.from({ length: maxStagedRecords + 5 }, (_, index) => edit("Name", "x", itemOf(index + 1)));
     expect(stageEdits(nothingStaged, many, resource).records.size).toBe(maxStagedRecords);
   });
 
-  test("that the server refuses are marked with the reason, at the field or at the record", () => {
+  test("rejected by the server: marked with the reason, at the field or record", () => {
     const faults = [
       { id: 1, field: "Name", code: "taken", detail: "is taken" },
       { id: 2, field: "ID", code: "read-only", detail: "is gone" },
@@ -97,14 +97,14 @@ describe("staged edits", () => {
     expect(corrected.records.get(2)?.faults.size).toBe(0);
   });
 
-  test("of a new record are marked with its errors", () => {
+  test("new record: marked with its errors", () => {
     const { records } = markProblem(staged(edit("Name", "A", itemOf(newId))), {
       errors: [{ field: "Name", code: "taken", detail: "is taken" }],
     });
     expect([...(records.get(newId)?.faults ?? [])]).toEqual([["Name", "Is taken."]]);
   });
 
-  test("of a record that someone else has changed are kept with its new version, without an edit that is stored by now", () => {
+  test("changed by someone else: kept with the new version, except edits stored by now", () => {
     const mine = staged(edit("Name", "Mine"), edit("Address.Town", "Bergen"));
     const record = { ID: 1, Name: "Theirs", Address: { Town: "Bergen" } };
     const conflict = { id: 1, record, version: "w1", changed: null };
@@ -116,7 +116,7 @@ describe("staged edits", () => {
     expect(discardEdits(deleted, [1])).toEqual({ records: new Map(), steps: [] });
   });
 
-  test("of one field are discarded alone", () => {
+  test("discard: one field only", () => {
     const rest = discardEdits(staged(edit("Name", "A"), edit("Address.Town", "Ås")), [1], "Name");
     expect(toChanges(rest).changes[0]?.values).toEqual({ Address: { Town: "Ås" } });
     expect(rest.steps).toHaveLength(1);
@@ -135,7 +135,7 @@ describe("cells from a spreadsheet", () => {
     expect(parseCells(text)).toEqual(cells);
   });
 
-  test("are at most 5,000 rows", () => {
+  test("at most 5,000 rows", () => {
     expect(parseCells("x\n".repeat(6000))).toHaveLength(5000);
   });
 });

@@ -1,4 +1,4 @@
-// The names of fields for people, and the differences of two states of a record.
+// Field names for people, and the differences between two states of a record.
 
 import { describe, expect, test } from "bun:test";
 import {
@@ -35,8 +35,8 @@ test.each([
   expect(textAt({ ID: 1, Name: "Acme", Address: { Town: "Oslo" } }, path)).toBe(text);
 });
 
-describe("the differences of two states of a record", () => {
-  test("are the fields with different values, also in groups, without the ID", () => {
+describe("differences between two states", () => {
+  test("fields with different values, including in groups, without the ID", () => {
     const before = { ID: 1, Name: "Acme", Place: 1, Address: { Town: "Oslo", County: "Oslo" } };
     const after = { ID: 2, Name: "Acme", Place: 2, Address: { Town: "Bergen", County: "Oslo" } };
     expect(differences(before, after)).toEqual([
@@ -45,14 +45,14 @@ describe("the differences of two states of a record", () => {
     ]);
   });
 
-  test("have the empty text for a missing field, which equals an empty one", () => {
+  test("missing field: same as an empty one", () => {
     expect(differences({ Name: "Acme", Web: "" }, { Town: "Oslo" })).toEqual([
       { path: "Name", before: "Acme", after: "" },
       { path: "Town", before: "", after: "Oslo" },
     ]);
   });
 
-  test("are all fields of a record that was created or deleted", () => {
+  test("created or deleted record: all fields", () => {
     const record = { ID: 1, Name: "Acme", Web: "" };
     expect(differences(null, record)).toEqual([{ path: "Name", before: "", after: "Acme" }]);
     expect(differences(record, null)).toEqual([{ path: "Name", before: "Acme", after: "" }]);

@@ -1,4 +1,4 @@
-// The time of the server, by which the console says how long ago something was.
+// The server's time, which the console uses to say how long ago something was.
 
 import { afterEach, beforeEach, expect, setSystemTime, test } from "bun:test";
 import { compareClocks, serverNow } from "../../../../src/console/text/server-time.ts";
@@ -24,7 +24,7 @@ test.each([
   expect((serverNow() - browserTime) / 1000).toBe(seconds);
 });
 
-test("the latest response with a time counts", () => {
+test("server time: the latest response with one counts", () => {
   compareClocks("Sun, 01 Mar 2026 13:00:00 GMT");
   compareClocks(null);
   compareClocks("soon");

@@ -32,7 +32,7 @@ test.each([-7 * day, 7 * day, -400 * day])("a time %d seconds from now is a day"
   expect(toAgo(at(seconds), now)).toBe(toDay(at(seconds)));
 });
 
-test("every time in a text of the server is shown as the reader's", () => {
+test("times in the server's texts: shown in the reader's time zone", () => {
   const [first, second] = ["2026-03-01T12:00:00Z", "2026-03-02T07:30:15.123Z"];
   expect(localizeTimes(`failed since ${first}, next at ${second}`)).toBe(
     `failed since ${toMoment(first)}, next at ${toMoment(second)}`,
@@ -41,6 +41,6 @@ test("every time in a text of the server is shown as the reader's", () => {
   expect(localizeTimes("no time")).toBe("no time");
 });
 
-test("a day is a text for an input, in the time zone of the reader", () => {
+test("day: as text for an input, in the reader's time zone", () => {
   expect(toDayText(new Date(2026, 0, 5, 23, 59))).toBe("2026-01-05");
 });

@@ -13,7 +13,7 @@ test.each(messages)("the message %p is shown as a sentence", (message, sentence)
   expect(toSentence(message)).toBe(sentence);
 });
 
-test("a text has the form for its number, and its values", () => {
+test("text: right form for its number, with its values", () => {
   const form = (count: number) => translate("keys.hours", { smart_count: count });
   expect([form(1), form(0), form(24)]).toEqual(["After 1 hour", "After 0 hours", "After 24 hours"]);
   expect(translate("keys.named", { label: "$&", prefix: "sfk" })).toBe("“$&” (sfk…)");
