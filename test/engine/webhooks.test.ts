@@ -42,7 +42,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     return state;
   };
 
-  test("a state is returned as it was stored, alone and among all", async () => {
+  test("state: returned as stored, alone and among all", async () => {
     const page = { first: 3, last: 9, since: "a", goneAt: 8 } as const;
     const state = await put({ ...page, failingSince: 5, resumes: 2, holder: "h", leaseUntil: 2 ** 41 });
     const second = await put({ site: 3, cursor: "b" });

@@ -447,7 +447,7 @@ export class Simulation {
   }
 }
 
-/** The ID of the event under delivery. @param next the cursor after it */
+/** The ID of the event being delivered. @param next the cursor after it */
 function eventId({ webhook, epoch, first, last, rewinds, goneAt }: WebhookState, next: string): string {
   const [mark, revision] = next.split(".");
   const what = goneAt !== null ? `gone_${revision}_${goneAt}` : `${first}_${last}_${mark}`;

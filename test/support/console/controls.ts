@@ -8,7 +8,7 @@ import { type ConsolePage, openConsole } from "./page.ts";
 import { type Pressed, trackPressed } from "./pressed.ts";
 import type { ConsoleClient } from "./server.ts";
 
-/** The names of records, sites and people in the names of controls. */
+/** Names of records, sites and people that appear in controls' names. */
 const names = [
   /“[^”]*” \(sfk_\w+…\)/,
   /sfk_\w+…?/,
@@ -24,9 +24,9 @@ const names = [
   /(?:GET|POST) \/\S+/,
 ];
 
-/** The pages whose controls controls-of-settings.test.ts uses. */
+/** Pages covered by controls-of-settings.test.ts. */
 const settingsPages = /^(?:API keys|Requests|Webhooks|Sites|People): /;
-/** Controls of menus and messages, which are not on a page. */
+/** Controls in menus and messages, which aren't on a page. */
 const menus = /^Menu: /;
 
 export interface ControlsPage {
@@ -37,7 +37,7 @@ export interface ControlsPage {
   readonly pressed: Pressed;
 }
 
-/** Opens the console of a site with 70 brands for the tests of a file, passes it to `set`, and tracks the controls. */
+/** Opens a site with 70 brands for a file's tests, passes it to `set`, and tracks its controls. */
 export function useControls(set: (opened: ControlsPage) => void): void {
   let end: () => Promise<void>;
   beforeAll(async () => {

@@ -1,4 +1,4 @@
-// A site with records, keys, a webhook and a history, for pages of the console that are looked at.
+// A site with records, keys, a webhook and a history, for looking at the console's pages.
 
 import { createSite } from "../../../src/operator/sites/sites.ts";
 import type { TestServerOptions } from "../http/server.ts";
@@ -35,11 +35,11 @@ const otherPages = {
 };
 
 interface FilledSite extends TestConsole {
-  /** The pages of the console for an operator of all sites, by what they show. */
+  /** The console's pages for an operator of all sites, by what they show. */
   readonly pages: Readonly<Record<string, string>>;
 }
 
-/** Starts a server with a site named `shop` and another one, whose name is `outlet`. */
+/** Starts a server with a site named `shop` and another named `outlet`. */
 export async function startFilledSite(options: TestServerOptions = {}): Promise<FilledSite> {
   const server = await startTestConsole(options);
   await createSite(server.engine, "outlet", { hostnames: ["outlet.example"] }, options.now?.() ?? Date.now());

@@ -8,9 +8,9 @@ export interface Pressed {
 }
 
 /**
- * Tracks every control that the page shows, and every control that the test uses, by its accessible name and the title of the page. Controls
- * that are shown only while a request is in flight or the page renders are ignored. The page must not be reloaded.
- * @param names patterns that are replaced by `…` in the names of controls: names of records, sites and people
+ * Tracks every control that the page shows or the test uses, by its accessible name and the page's title. Ignores controls that only show up while a request is
+ * in flight or the page renders. Don't reload the page.
+ * @param names patterns for names of records, sites and people, which become `…` in controls' names
  */
 export async function trackPressed(page: Page, names: readonly RegExp[]): Promise<Pressed> {
   await page.evaluate(`(${recorder})(${JSON.stringify(names.map(({ source }) => source))})`);

@@ -1,4 +1,4 @@
-// More of the site that is looked at: days of changes by several operators and apps, an import, keys, webhooks with deliveries, and a backup.
+// Fills the site for pictures: days of changes by several operators and apps, an import, keys, webhooks with deliveries, and a backup.
 
 import { setKey } from "../../../src/operator/sites/keys.ts";
 import { createSite } from "../../../src/operator/sites/sites.ts";
@@ -39,7 +39,7 @@ export const fileWithFaults = [
   "Zinnia;SUP-114;Germany;",
 ].join("\r\n");
 
-/** Starts the site some days ago, and lets the days pass. */
+/** Starts the site a few days ago, and lets the days pass. */
 export async function startScene(): Promise<FilledSite> {
   let ago = 9 * day;
   const server = await startFilledSite({ now: () => Date.now() - ago });
@@ -114,7 +114,7 @@ const urls = {
   paused: "https://mail.example/in",
 };
 
-/** Makes three webhooks: all delivered, failing, and paused. The last two have many changes to deliver. */
+/** Adds three webhooks: one up to date, one failing and one paused. The last two have many changes to deliver. */
 async function makeWebhooks({ engine, site, signIn }: FilledSite): Promise<void> {
   const now = Date.now();
   const failing = { failures: 5, failingSince: now - 3 * hour, nextAt: now + 25 * minute };
@@ -130,7 +130,7 @@ async function makeWebhooks({ engine, site, signIn }: FilledSite): Promise<void>
   await (await signIn("ben")).call("POST", `/sites/shop/webhooks/${paused.webhook}/pause`, {});
 }
 
-/** Sends API requests: some are rejected. The console logs successful requests only after somebody has looked. */
+/** Sends API requests, some of which get rejected. The console only logs successful ones once somebody has looked. */
 async function sendRequests({ call, issueKey, signIn }: FilledSite): Promise<void> {
   await (await signIn("anna")).call("GET", "/sites/shop/requests");
   const [till, website] = [await issueKey({ label: "till" }), await issueKey({ label: "website", scope: "read" })];
@@ -144,7 +144,7 @@ async function sendRequests({ call, issueKey, signIn }: FilledSite): Promise<voi
   await call("GET", "/restapi/changes.json?limit=100", { key: till });
 }
 
-/** The webhook that is up to date, which begins at the end, so that nothing is sent. */
+/** The up-to-date webhook starts at the end, so nothing is sent. */
 async function deliver({ engine, site }: FilledSite): Promise<void> {
   const cursor = await readHeadCursor(engine, site.ID);
   const [head] = await engine.readHeads([site.ID]);

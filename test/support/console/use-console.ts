@@ -47,8 +47,8 @@ export interface SitePage {
 }
 
 /**
- * Opens a page of a site for all tests of the file that calls this, since that takes a second, and passes it to `set`.
- * @param expected errors of the browser that the tests provoke
+ * Opens a site's page once for all the file's tests, because that takes a second, and passes it to `set`.
+ * @param expected browser errors that the tests provoke
  */
 export function useSitePage(set: (opened: SitePage) => void, expected?: RegExp): void {
   let opened: SitePage;
