@@ -1,4 +1,4 @@
-// The effects of a batch of writes besides the records: last IDs, idempotency keys, and the row of a removed site.
+// What a batch of writes affects besides records: last IDs, idempotency keys, and a removed site's row.
 
 import { describe, expect, test } from "bun:test";
 import type { Intent } from "../../src/model/change.ts";
@@ -26,7 +26,7 @@ describe.each(engines)("on $name", (kind) => {
     return outcome;
   }
 
-  test("counters: the next ID never goes back", async () => {
+  test("last IDs: the next ID never goes back", async () => {
     newSite();
     const make = async (intent: TestIntent = {}) => (await commit(createIntent({ site, ...intent }))).id;
     expect([await make(), await make({ id: 7 }), await make({ id: 3 })]).toEqual([1, 7, 3]);

@@ -60,11 +60,11 @@ function find(rows: { table: string; row: Cells }[]): string[] {
   return findRowInconsistencies(rows as DumpedRow[]);
 }
 
-test("rows without damage have no inconsistency", () => {
+test("sound rows: no inconsistency", () => {
   expect(find(intactRows())).toEqual([]);
 });
 
-test("of a removed site only its row may stay, and other rows are counted", () => {
+test("removed site: only its own row may stay, others are counted", () => {
   const rows = intactRows();
   change(rows, site, { epoch: "", revision: 0, last_ids: "{}" });
   expect(find(rows.filter(({ table }) => table === "sites"))).toEqual([]);
@@ -75,7 +75,7 @@ test("of a removed site only its row may stay, and other rows are counted", () =
   }
 });
 
-test("of a badly damaged database, the first 1,000 inconsistencies are listed and the others counted", () => {
+test("badly damaged database: lists 1,000 inconsistencies and counts the rest", () => {
   const rows = intactRows();
   const more = Array.from({ length: 1500 }, (_, n) => ({
     table: "records",

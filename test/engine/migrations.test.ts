@@ -1,4 +1,4 @@
-// A database gets the tables and columns that a later version declares, once, and keeps its rows.
+// A database gets a later version's tables and columns once, and keeps its rows.
 
 import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
@@ -61,7 +61,7 @@ test("PostgreSQL, also with two processes", async () => {
 test.each([
   ["column", "alter table webhook_attempts drop column fault", "lacks the column fault in the table webhook_attempts"],
   ["table", "drop table records", "lacks the table records"],
-])("a database that lacks a %s of the first release is rejected", async (what, damage, found) => {
+])("database without a %s from the first release: rejected", async (what, damage, found) => {
   const file = join(folder, `damaged-${what}.db`);
   await (await openEngine(`sqlite:${file}`, allResources)).close();
   using database = new Database(file);

@@ -1,5 +1,5 @@
-// The operations of a batch request (src/formats/batch-operation.ts): each record is decoded as a body with one record is, errors
-// have their position and the number of the operation, and no step is long.
+// A batch's operations (src/formats/batch-operation.ts): each record is decoded like a body with one record, errors have their position and the operation's
+// number, and no step takes long.
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -190,7 +190,7 @@ describe("JSON", () => {
     expect(kept).toBeLessThan(maxBytes);
   });
 
-  test("the members of operations are read", () => {
+  test("members: all read", () => {
     const body = `\ufeff { "Operations" : [
       {"Method":"POST","Resource":"brands","Record":{"Name":"A"}},
       {"Record":{"ID":3}, "IfMatch":"\\"a\\", *", "ID":12,"Resource":"brands","\\u004dethod":"PATCH"},
@@ -305,7 +305,7 @@ describe("JSON", () => {
     expect(read.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test("line and column of an error are those in the whole body", () => {
+  test("error position: line and column in the whole body", () => {
     const body = `${list(good, `\r\n${good}`, '\r  {"Method":"POST","Resource":"brands","Record":{"Name":"😀é"x}}')}`;
     const [fault] = errorOf(json, body).fieldErrors as [FieldError];
     expect(fault).toMatchObject({
@@ -397,7 +397,7 @@ describe("XML", () => {
     fc.assert(property, { numRuns: 1000 });
   });
 
-  test("the attributes of operations are read", () => {
+  test("attributes: all read", () => {
     const body = `<Batch><Operation IfMatch="&quot;a&quot;, *" ID="12" Resource="brands" Method="PATCH"/>
       <Operation xmlns:x="y" Method="DELETE" Resource="orderstatuses" ID="3"><OrderStatus ID="3"/></Operation></Batch>`;
     const [update, remove] = operationsIn(xml, body) as [SentOperation, SentOperation];
@@ -480,7 +480,7 @@ describe("XML", () => {
     ]);
   });
 
-  test("line and column of an error are those in the whole body", () => {
+  test("error position: line and column in the whole body", () => {
     const body = `<Batch>\r\n${good}\r<!-- 😀 -->${good}\n <Operation Method="POST" Resource="brands"><Brand><Name>é&x;`;
     const [fault] = errorOf(xml, body).fieldErrors as [FieldError];
     const column = 2 + '<Operation Method="POST" Resource="brands"><Brand><Name>é'.length;
@@ -594,7 +594,7 @@ describe.each(formats)("the documents of undo and of results in $name", ({ name,
     );
   });
 
-  test("an undo is written", () => {
+  test("undo: written", () => {
     const skipped = [{ resource: brand, id: 12, revision: 31 }];
     const undone = { run: null, deleted: 2, restored: 5, unchanged: 0, skipped };
     expect(batch.undone(undone)).toBe(

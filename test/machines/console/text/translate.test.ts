@@ -1,4 +1,4 @@
-// The texts of the console, the messages of the server as sentences, and texts of other people.
+// The console's texts, the server's messages as sentences, and other people's texts.
 
 import { expect, test } from "bun:test";
 import { showInvisible, toSentence, translate } from "../../../../src/console/text/translate.ts";
