@@ -32,7 +32,7 @@ function listBrands(site) {
   return all.all(site).map(toBrand);
 }
 
-/** Returns undefined if the brand does not exist. */
+/** Returns undefined if there's no such brand. */
 function findBrand(site, id) {
   const row = one.get(site, id);
   return row && toBrand(row);
@@ -43,7 +43,7 @@ function createBrand(site, brand) {
   return { ID: Number(lastInsertRowid), ...brand };
 }
 
-/** Returns undefined if the brand does not exist. */
+/** Returns undefined if there's no such brand. */
 function updateBrand(site, id, changes) {
   const brand = findBrand(site, id);
   if (!brand) return undefined;

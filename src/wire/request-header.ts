@@ -76,7 +76,7 @@ export function parseRequestHeader(input: Buffer): RequestHeader | undefined {
   return toHeader(line, parseHeaderSection(text.slice(lineEnd + 2, end + 2)), lineEnd + 2, end + 4);
 }
 
-/** Combines a request line and a header section. @throws RequestError `malformed` if the version of HTTP does not allow this section */
+/** Combines a request line and a header section. @throws RequestError `malformed` if this HTTP version doesn't allow this section */
 export function toHeader(
   { method, target, isHttp10 }: RequestLine,
   section: HeaderSection,

@@ -1,4 +1,4 @@
-// A substitute for curl where it is not installed: `-k`, `-s`, `-S`, `-H <header>` and the address.
+// Stands in for curl where it isn't installed: `-k`, `-s`, `-S`, `-H <header>` and the address.
 
 const headers = new Headers();
 let url = "";
