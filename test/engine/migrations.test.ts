@@ -75,7 +75,7 @@ test.each([
   ["UTF8", "opened", "opened"],
   ["SQL_ASCII", "opened", "opened"],
   ["LATIN1", "rejected", "the database's encoding is LATIN1"],
-])("a PostgreSQL database with the encoding %s is %s", async (encoding, _, result) => {
+])("PostgreSQL database with the encoding %s: %s", async (encoding, _, result) => {
   const database = `encoding_${encoding.toLowerCase()}`;
   await server.run(`create database ${database} template template0 encoding '${encoding}' lc_collate 'C' lc_ctype 'C'`);
   try {

@@ -104,7 +104,7 @@ export function useServer(kind: EngineKind, set: (server: TestServer) => void, o
   });
 }
 
-/** Waits until exactly `count` long polls wait at the server. */
+/** Waits until the server has exactly `count` long polls waiting. */
 export function waitForPolls(server: Pick<TestServer, "metrics">, count: number): Promise<boolean> {
   const line = `\nstorefront_polls_waiting ${count}\n`;
   return waitUntil(async () => (await server.metrics()).includes(line), `${count} polls`);
