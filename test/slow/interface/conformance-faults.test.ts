@@ -123,7 +123,7 @@ const faults: readonly (readonly [fault: string, title: string, alteration: () =
   ],
   [
     "only the first error of a record",
-    "all of a record's errors",
+    "all errors in a record",
     () => onResponse(replaceBody(/("errors":\[\{[^}]*\}).*\]/, "$1]")),
   ],
   [
