@@ -173,7 +173,7 @@ describe("JSON", () => {
     ['{"a":1} // x', 1, 9, "`/` follows the end of the value; JSON has no comments"],
     ["{/**/}", 1, 2, "expected a name in double quotes, not `/`; JSON has no comments"],
     ["01", 1, 2, "`1` follows the end of the value"],
-    ['{"a":\u00a01}', 1, 6, "expected a value, not U+00A0 (no-break space); use a normal space, or nothing"],
+    ['{"a":\u00a01}', 1, 6, "expected a value, not U+00A0 (no-break space); use a normal space, or none"],
   ])("%j is wrong at line %i, column %i", (text, line, column, detail) => {
     expectPlace(() => readJson(text), { field: "", code: "syntax", line, column, detail });
   });
