@@ -1,4 +1,4 @@
-// The parts of a format for batch requests and for undo (contract section 14).
+// What a format has to do for batches and undo (contract section 14).
 
 import { type FieldError, fault, ProblemError } from "../model/errors.ts";
 import { isJsonObject, unknownFieldFault, wrongTypeFault } from "../model/field.ts";

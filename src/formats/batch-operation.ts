@@ -1,5 +1,5 @@
-// The operations of a batch request, as both formats read them: an operation has an envelope (its method, resource, ID and condition) and a record. A record is
-// decoded as a body with one record is, with the same limits and errors.
+// Batch operations, as both formats read them: an envelope (method, resource, ID and condition) and a record, which is decoded with the same limits and errors
+// as a body with a single record.
 
 import { findNearest, formatHint } from "../lib/text.ts";
 import { isCanonicalRecord, matchCanonicalChanges, type SentChanges } from "../model/canonical-json.ts";
@@ -71,7 +71,10 @@ export function* readOperations<T extends { readonly number: number; readonly te
 ): Generator<ReadOperation | undefined, void> {
   for (const item of itemsOfBody(items, utf8Chunks(body))) {
     if (item && item.number > maxBatchOperations)
-      throw new ProblemError("too-large", `a batch has at most ${maxBatchOperations} operations; divide it`);
+      throw new ProblemError(
+        "too-large",
+        `a batch can have up to ${maxBatchOperations.toLocaleString("en-GB")} operations; split this one`,
+      );
     // A UTF-16 unit has at most three bytes in UTF-8.
     if (item && 3 * item.text.length > maxItemLength && Buffer.byteLength(item.text) > maxItemLength)
       throw operationErrors.tooLong(item.number);

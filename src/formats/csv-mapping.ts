@@ -1,4 +1,4 @@
-// A mapping says which columns of a CSV file become which fields of records. It is for files of other programs. For example:
+// A mapping says which columns of another program's CSV file become which fields of records. For example:
 //   {"fields": {"Name": "Vendor", "Address.Country": {"column": "Land", "lookup": {"Norge": "NO"}}}, "skip": {"Vendor": [""]}}
 
 import { findNearest, findNearestPath } from "../lib/text.ts";

@@ -1,4 +1,4 @@
-// Converts records to rows of CSV (RFC 4180) and back. A file has one column per text field, named by the dotted path of the field.
+// Converts records to CSV rows (RFC 4180) and back. A file has one column per text field, named by its dotted path.
 
 import { describeOddity } from "../lib/characters.ts";
 import { type FieldError, fault, fullLimits, ProblemError } from "../model/errors.ts";

@@ -1,5 +1,5 @@
-// What to do about malformed JSON. Each cause has its own advice, and following it stores what was meant. Only texts that were rejected get here, and only
-// a few hundred characters around the error are read.
+// What to do about malformed JSON. Following the advice stores what was meant. Only rejected text gets here, and only a few hundred characters around the
+// error are read.
 
 import { characterHint, describeCharacter } from "../lib/characters.ts";
 import { invalidInXml } from "../model/field.ts";
@@ -7,7 +7,7 @@ import { guessForm } from "./other-forms.ts";
 import { notShown, shownAt } from "./syntax-errors.ts";
 import { findWideEncoding } from "./text-encoding.ts";
 
-/** What the text should have at an index. `start` is a value at the beginning of a body, `end` is the end of the text. */
+/** What was expected. `start` is a value at the start of a body, `end` the end of the text. */
 export type Place = "start" | "value" | "name" | "colon" | "member" | "item" | "end";
 
 const expected: Readonly<Record<Place, string>> = {
@@ -20,7 +20,7 @@ const expected: Readonly<Record<Place, string>> = {
   end: "",
 };
 
-/** Returns the error of an unexpected character at the index `at`. */
+/** The error for an unexpected character at index `at`. */
 export function unexpectedDetail(text: string, at: number, place: Place): string {
   const hint = hintAt(text, at, place);
   const advice = hint === "" ? "" : `; ${hint}`;
@@ -29,25 +29,25 @@ export function unexpectedDetail(text: string, at: number, place: Place): string
   return `expected ${expected[place]}, ${sent}${advice}`;
 }
 
-/** Characters before and after an error that are read for advice. */
+/** How many characters to read before and after an error. */
 const contextLength = 200;
-/** Maximum characters of a value that a message repeats. */
+/** Longer values aren't repeated in messages. */
 const maxShownValue = 40;
 
-/** What some programs write for no value, and for no number. */
+/** What some programs write instead of null or a number. */
 const noValue = /^-?(?:None|undefined|Null|NULL|nil|NIL|NaN|nan|NA|NaT|Inf|inf|Infinity)(?![\w.(])/;
-const leaveOut = 'leave the field out, or send `""` for an empty text';
-const innerQuote = 'write a `"` inside a text as `\\"`';
+const leaveOut = 'leave the field out, or send `""` for an empty value';
+const innerQuote = 'write a `"` inside a string as `\\"`';
 
-/** Mistakes that are the same at every place, by the text that begins at the error. */
+/** Mistakes that are the same wherever they are, by the text at the error. */
 const mistakes: readonly [RegExp, string][] = [
   [/^(?:\/\/|\/\*|#|<!--|--)/, "JSON has no comments"],
-  [/^\\["n]/, 'this is escaped once too often; outside of texts, write `"` without the backslash, and no `\\n`'],
+  [/^\\["n]/, 'this is escaped twice; outside strings, write `"` without the backslash, and no `\\n`'],
   [/^&(?:quot|#34|#x22);/i, 'this is escaped for HTML; write `"` for `&quot;`'],
-  [/^(?:\{\{|\$\{|<%)/, "this placeholder was not filled in"],
+  [/^(?:\{\{|\$\{|<%)/, "this placeholder wasn't filled in"],
   [/^(?:'|`)/, "JSON takes double quotes only"],
-  [/^[uUbBrRfF]{1,2}["']/, "write texts in double quotes, without a letter before them"],
-  [/^object \w+\]/, "JavaScript made this text of an object; send the result of JSON.stringify"],
+  [/^[uUbBrRfF]{1,2}["']/, "write strings in double quotes, without a letter before them"],
+  [/^object \w+\]/, "this is how JavaScript prints an object; send the result of JSON.stringify"],
 ];
 
 function hintAt(text: string, at: number, place: Place): string {
@@ -84,23 +84,23 @@ function utf16Hint(text: string): string {
 
 function valueHint(rest: string, last: string): string {
   if (/^[}\],]/.test(rest)) {
-    if (last === ":") return `the value is missing: ${leaveOut}`;
+    if (last === ":") return `the value is missing; ${leaveOut}`;
     return rest[0] === "," ? "remove one of the commas" : "remove the comma before it";
   }
   const [word] = noValue.exec(rest) ?? [];
-  if (word !== undefined) return `\`${word}\` is not JSON: ${leaveOut}`;
+  if (word !== undefined) return `\`${word}\` isn't JSON; ${leaveOut}`;
   if (!/^[\p{L}\p{N}_$+.-]/u.test(rest)) return "";
-  return `texts need double quotes${quoted(rest)}`;
+  return `strings need double quotes${quoted(rest)}`;
 }
 
 function nameHint(rest: string, before: string): string {
   if (rest[0] === "}") return "remove the comma before it";
   if (rest[0] === ",") return "remove one of the commas";
-  // A decimal comma looks as if a name followed.
+  // After a decimal comma, we expect a name.
   const [, whole] = /([0-9.]{1,20}),$/.exec(before) ?? [];
   const [fraction] = /^[0-9]{1,20}(?=\s*[,}])/.exec(rest) ?? [];
   if (whole !== undefined && fraction !== undefined)
-    return `texts need double quotes: write \`"${whole},${fraction}"\``;
+    return `strings need double quotes: write \`"${whole},${fraction}"\``;
   const [name] = /^[\p{L}_$][\p{L}\p{N}_$.-]{0,39}(?=\s*:)/u.exec(rest) ?? [];
   if (name !== undefined) return `names need double quotes: write \`"${name}"\``;
   return /^[\p{L}\p{N}_$]/u.test(rest) ? "names need double quotes" : "";
@@ -116,28 +116,28 @@ function separatorHint(rest: string, before: string, last: string): string {
   }
   if (/^(?:[{[]|[\p{L}_][\p{L}\p{N}_]*\s*:)/u.test(rest)) return missingComma;
   if (rest[0] === ";") return "write a comma";
-  if (isAfterText && /^[+.&|]/.test(rest)) return "JSON has no expressions; write one text";
+  if (isAfterText && /^[+.&|]/.test(rest)) return "JSON has no expressions; write one string";
   if (isAfterText) return /^[\p{L}\p{N}_(]/u.test(rest) ? innerQuote : "";
-  // A text without quotes that begins like a number or a word of JSON: `00123`, `2026-01-31`, `12:30`, `5 kg`.
+  // An unquoted string that starts like a number or a JSON word: `00123`, `2026-01-31`, `12:30`, `5 kg`.
   const [, begin] = /[:,[{]\s*([^:,[\]{}"\r\n]{1,40})$/.exec(before) ?? [];
   return begin !== undefined && /^[\p{L}\p{N}_.+:/@%*$-]/u.test(rest)
-    ? `texts need double quotes${quoted(begin + rest)}`
+    ? `strings need double quotes${quoted(begin + rest)}`
     : "";
 }
 
 const missingComma = "a comma is missing before it";
 
 function curlyHint(quote: string): string {
-  return `${describeCharacter(quote.charCodeAt(0))} does not close a text: write \`"\``;
+  return `${describeCharacter(quote.charCodeAt(0))} doesn't end a string; write \`"\``;
 }
 
 function endHint(rest: string): string {
   if (/^[{["]/.test(rest))
-    return "to send several records, put them into a batch request (POST /restapi/batch.json), or into one list in a file";
+    return "to send several records, use a batch request (POST /restapi/batch.json), or one list in a file";
   return /^[}\],;\0]/.test(rest) || characterHint(rest.codePointAt(0) as number) !== "" ? "remove it" : "";
 }
 
-/** Returns the value at the beginning of `rest` in double quotes, if it is short and ends within the line. */
+/** Puts the value at the start of `rest` in double quotes, if it's short and ends on the same line. */
 function quoted(rest: string): string {
   const [value = ""] = /^[^,}\]\p{Cc}"\\]*/u.exec(rest) ?? [];
   const isWhole = value.length < rest.length && !/^["\\]/.test(rest.slice(value.length));
@@ -145,25 +145,25 @@ function quoted(rest: string): string {
   return isWhole && shown !== "" && shown.length <= maxShownValue ? `: write \`"${shown}"\`` : "";
 }
 
-/** Returns the error of the backslash at the index `at`, which begins no escape of JSON, in the string that begins at `start`. */
+/** The error for a backslash at index `at` that doesn't start a JSON escape, in the string that starts at `start`. */
 export function escapeDetail(text: string, at: number, start: number): string {
   const rest = text.slice(at, at + contextLength);
   const before = text.slice(Math.max(start, at - contextLength), at);
   const [shown] = otherEscapes.exec(rest) ?? [];
   if (shown !== undefined) {
     const isInPath = windowsPath.test(before) && /^\\[\p{L}\p{N}_. ]/u.test(shown);
-    return `\`${shown}\` is not an escape of JSON; ${isInPath ? eachBackslash : escapeAdvice(shown)}`;
+    return `\`${shown}\` isn't a JSON escape; ${isInPath ? eachBackslash : escapeAdvice(shown)}`;
   }
-  if (rest === "\\") return "the text ends within a string; the end is missing";
+  if (rest === "\\") return "unterminated string; the end is missing";
   return "a string must not contain a line break, even after a backslash; write it as `\\n`, or join the lines";
 }
 
-/** Escapes of other languages, and any other character after a backslash. */
+/** Escapes from other languages, and any other character after a backslash. */
 const otherEscapes =
   /^\\(?:u\{[0-9A-Fa-f]{1,8}\}|U[0-9A-Fa-f]{8}|u[0-9A-Fa-f]{1,3}|x[0-9A-Fa-f]{2}(?:\\x[89A-Fa-f][0-9A-Fa-f]){0,3}|[0-7]{1,3}|[^\r\n])/u;
-/** Whether a text before a backslash begins a path on Windows. */
+/** Matches the start of a Windows path before a backslash. */
 const windowsPath = /["'\s(=](?:[A-Za-z]:|\\\\)[^"]*$/;
-const eachBackslash = "write each backslash that belongs to the text as `\\\\`";
+const eachBackslash = "write each literal backslash as `\\\\`";
 
 function escapeAdvice(shown: string): string {
   if (shown === "\\'") return "write `'` without the backslash";
@@ -175,10 +175,10 @@ function escapeAdvice(shown: string): string {
   if (control !== undefined) return characterAdvice(control, shown);
   if (/^\\[\p{L}\p{N}]/u.test(shown)) return eachBackslash;
   const character = describeCharacter(shown.codePointAt(1) as number);
-  return `write ${character} without the backslash, or \`\\${shown}\` if the backslash belongs to the text`;
+  return `write ${character} without the backslash, or \`\\${shown}\` if you mean a literal backslash`;
 }
 
-/** Returns the advice for `\xc3\xa9`: the first character if the bytes are UTF-8, otherwise the first byte in Latin-1. */
+/** For `\xc3\xa9`, advises the first character if the bytes are UTF-8, otherwise the first byte in Latin-1. */
 function hexadecimalAdvice(shown: string): string {
   const bytes = Buffer.from(shown.replaceAll("\\x", ""), "hex");
   const [character = ""] = bytes.toString();
@@ -188,13 +188,13 @@ function hexadecimalAdvice(shown: string): string {
   return `${escapes === shown ? "" : `for \`${escapes}\`, `}${characterAdvice(one, escapes)}`;
 }
 
-/** Returns how to write a character for which `shown` stands in other languages. */
+/** How to write a character that `shown` stands for in other languages. */
 function characterAdvice(character: string, shown: string): string {
   const code = character.codePointAt(0) as number;
   const short = JSON.stringify(character).slice(1, -1);
-  const text = `\`${shown.replaceAll("\\", "\\\\")}\` if the backslash belongs to the text`;
+  const text = `\`${shown.replaceAll("\\", "\\\\")}\` if you mean a literal backslash`;
   if (isUnstorable(character))
-    return `it stands for ${describeCharacter(code)}, which records cannot contain: leave it out, or write ${text}`;
+    return `it stands for ${describeCharacter(code)}, which records can't contain; leave it out, or write ${text}`;
   const isSeen = short !== character || code === 0x20 || describeCharacter(code).startsWith("`");
   return `write \`${isSeen ? short : toUnicodeEscape(character)}\`, or ${text}`;
 }
@@ -203,26 +203,26 @@ function toUnicodeEscape(character: string): string {
   return character.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** Whether no record can contain a character, because XML cannot (contract section 4). */
+/** Records can't contain characters that XML can't (contract section 4). */
 function isUnstorable(character: string): boolean {
   return invalidInXml.test(character) || !character.isWellFormed();
 }
 
-/** Returns the error of a control character at the index `at` in a string. */
+/** The error for a control character at index `at` in a string. */
 export function controlDetail(text: string, at: number): string {
   const code = text.charCodeAt(at);
   const shown = `a string must not contain ${shownAt(text, at)}`;
   if (isUnstorable(text.charAt(at))) return `${shown}; leave it out`;
   if (code === 0x09) return `${shown} as it is; write \`\\t\``;
   const written = text.startsWith("\r\n", at) ? "\\r\\n" : code === 0x0d ? "\\r" : "\\n";
-  // If a name or the end of an object follows, a quote was forgotten.
+  // If a name or the end of an object follows, the quote is missing.
   const isOpen = /^\s*(?:"[^"\r\n]{1,100}"\s*:|[}\]])/.test(text.slice(at, at + contextLength));
   return `${shown} as it is; ${isOpen ? 'close the string with `"` before it, or ' : ""}write \`${written}\``;
 }
 
-/** Returns the error of a string that begins at `start` and has no end. */
+/** The error for a string that starts at `start` and never ends. */
 export function openStringDetail(text: string, start: number): string {
   const [line = ""] = /^[^\r\n]*/.exec(text.slice(start, start + contextLength)) ?? [];
   const [curly] = /[\u201c-\u201f\uff02]/.exec(line) ?? [];
-  return `the string that begins here is not closed${curly === undefined ? "" : `; ${curlyHint(curly)}`}`;
+  return `unterminated string${curly === undefined ? "" : `; ${curlyHint(curly)}`}`;
 }

@@ -1,4 +1,4 @@
-// Reads the items of a JSON list one after the other. This file only finds where each item ends; the item is then parsed as one value (json-parser.ts).
+// Reads a JSON list item by item. This only finds where each item ends; json-parser.ts then parses it as one value.
 
 import { ProblemError } from "../model/errors.ts";
 import { type FileItem, type ItemErrors, type ItemReader, itemsOfFile, maxItemLength, recordErrors } from "./items.ts";
@@ -32,7 +32,7 @@ function* recordItems(): ItemReader<JsonItem> {
   yield* text.end();
 }
 
-/** The part of a JSON text that has arrived and wasn't read yet. Its methods are parts of an `ItemReader`. */
+/** JSON that has arrived but hasn't been read yet. Its methods are parts of an `ItemReader`. */
 export class JsonText {
   readonly #errors: ItemErrors;
   #text = "";

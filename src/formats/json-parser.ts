@@ -1,11 +1,11 @@
-// Parses JSON in two ways. `JSON.parse` is several times faster, but is used only for texts without errors for which both ways have the same result.
-// Our own parser handles all other texts, and reports each error with its position.
+// Parses JSON in two ways. `JSON.parse` is several times faster, but only used where both ways have the same result. Our own parser handles everything else,
+// and reports the position of each error.
 
 import { type FieldError, fault, hasTooManyFieldErrors } from "../model/errors.ts";
 import { controlDetail, escapeDetail, openStringDetail, type Place, unexpectedDetail } from "./json-advice.ts";
 import { firstPosition, malformedError, maxDepth, type Position, tooDeepError } from "./syntax-errors.ts";
 
-/** Maximum UTF-16 units of a text for `JSON.parse`. Longer texts are rarely one record, and our own parser stops if there are too many values. */
+/** For `JSON.parse`, in UTF-16 units. Longer text is rarely a single record, and our own parser stops if there are too many values. */
 const maxLength = 16 * 1024;
 
 /**

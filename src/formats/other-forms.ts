@@ -1,15 +1,14 @@
-// Recognizes what a body is that should be JSON or XML, from its first characters.
+// Guesses what a body is if it isn't the JSON or XML it should be.
 
-/** What a text looks like. */
 interface Form {
-  /** Set for the forms of requests. */
+  /** Set for formats that requests can have. */
   readonly format?: "json" | "xml" | "form";
-  /** What to do, as a hint for a message. */
+  /** The end of a message. */
   readonly hint: string;
 }
 
 const forms: readonly (Form & { readonly pattern: RegExp })[] = [
-  { pattern: /^\[object \w+\]/, hint: "JavaScript made this text of an object; send the result of JSON.stringify" },
+  { pattern: /^\[object \w+\]/, hint: "this is how JavaScript prints an object; send the result of JSON.stringify" },
   { pattern: /^'\s*[[{<]/, hint: "remove the `'` around the body, which your shell did not" },
   { pattern: /^[{[]/, format: "json", hint: "this looks like JSON" },
   { pattern: /^<(?:!doctype )?html\b/i, hint: "this is an HTML page" },
@@ -24,10 +23,9 @@ const forms: readonly (Form & { readonly pattern: RegExp })[] = [
   { pattern: /^[\w ."]+(?:[,;\t][\w ."]+)+\r?\n/, hint: "this looks like CSV" },
 ];
 
-/** Characters in which a form is searched for. */
 const searchLength = 500;
 
-/** Returns what a text looks like from its beginning, byte order mark and white space aside; undefined if it looks like nothing known. */
+/** Ignores a byte order mark and white space at the start. Undefined if it looks like nothing we know. */
 export function guessForm(text: string): Form | undefined {
   const start = text.slice(0, searchLength).replace(/^\ufeff?\s*/, "");
   return forms.find(({ pattern }) => pattern.test(start));

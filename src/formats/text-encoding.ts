@@ -1,10 +1,10 @@
-// Decodes text in any character encoding of the WHATWG Encoding Standard.
+// Decodes text in the encodings of the WHATWG Encoding Standard.
 
 import { findNearest } from "../lib/text.ts";
 import { ProblemError } from "../model/errors.ts";
 import { firstPosition, malformedErrorAt, type Position, positionOf } from "./syntax-errors.ts";
 
-/** The encodings that an import accepts. Their other labels, such as `latin1`, are accepted, too. Those that files most often have come first. */
+/** The encodings an import accepts, most common first. It also accepts their other labels, such as `latin1`. */
 export const encodings = [
   ...["utf-8", "utf-16le", "utf-16be", "windows-1252", "iso-8859-1", "iso-8859-15", "windows-1250", "iso-8859-2"],
   ...["big5", "euc-jp", "euc-kr", "gb18030", "gbk", "ibm866", "iso-2022-jp"],
@@ -14,7 +14,7 @@ export const encodings = [
   ...["windows-1258", "x-mac-cyrillic"],
 ] as const;
 
-/** Returns what to use in place of a label that names no encoding, as the end of a message; undefined for the label of an encoding. */
+/** Returns the end of a message about an unknown encoding; undefined for a known one. */
 export function encodingHint(label: string): string | undefined {
   try {
     new TextDecoder(label as "utf-8");
@@ -25,7 +25,7 @@ export function encodingHint(label: string): string | undefined {
   }
 }
 
-/** The byte order marks of the Unicode encodings. The mark of UTF-16 is the beginning of one of UTF-32. */
+/** UTF-32 comes first, because one of its marks starts with a mark of UTF-16. */
 const byteOrderMarks = [
   ["utf-32", [0xff, 0xfe, 0, 0]],
   ["utf-32", [0, 0, 0xfe, 0xff]],
@@ -39,8 +39,8 @@ function markedEncoding(start: Uint8Array) {
 }
 
 /**
- * Recognizes the Unicode encoding of a text by its first four bytes: by a byte order mark, or by zero bytes, which only these encodings have in a text.
- * Returns undefined for any other text, also for UTF-8 without a byte order mark.
+ * Recognizes a Unicode encoding by the first four bytes: by a byte order mark, or by zero bytes, which text in other encodings doesn't have. Undefined for
+ * anything else, including UTF-8 without a byte order mark.
  */
 export function recognizeUnicode(start: Uint8Array): (typeof byteOrderMarks)[number][0] | undefined {
   const marked = markedEncoding(start);
@@ -51,14 +51,14 @@ export function recognizeUnicode(start: Uint8Array): (typeof byteOrderMarks)[num
   return a === 0 || c === 0 ? "utf-16be" : undefined;
 }
 
-/** Bytes that `recognizeUnicode` needs. */
+/** How many bytes `recognizeUnicode` needs. */
 const recognizedBytes = 4;
 
 /**
- * Decodes the text of a file. A byte order mark decides the encoding, and takes precedence over `label` (Encoding Standard section 6.1).
- * @param label the encoding of a text without a byte order mark; by default the one that its bytes show, otherwise UTF-8
- * @param hint the end of the message for a text that is not UTF-8
- * @throws ProblemError `bad-request` if the bytes are not valid in the encoding, or are UTF-32
+ * Decodes a file. A byte order mark takes precedence over `label` (Encoding Standard section 6.1).
+ * @param label the encoding without a byte order mark. Default: what the bytes look like, or else UTF-8
+ * @param hint the end of the message if the file isn't UTF-8
+ * @throws ProblemError `bad-request` if the bytes aren't valid in the encoding, or are UTF-32
  */
 export async function* decodeText(
   bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -83,11 +83,11 @@ export async function* decodeText(
   } catch (error) {
     if (!(error instanceof TypeError) || !decoder) throw error;
     const name = decoder.encoding.toUpperCase();
-    throw new ProblemError("bad-request", `the file is not valid ${name}${name === "UTF-8" ? hint : ""}`);
+    throw new ProblemError("bad-request", `the file isn't valid ${name}${name === "UTF-8" ? hint : ""}`);
   }
 }
 
-/** Decodes the beginning of a file, as far as possible. @throws ProblemError `bad-request` for UTF-32 */
+/** Decodes the start of a file as far as possible. @throws ProblemError `bad-request` for UTF-32 */
 export function decodeStart(start: Uint8Array): string {
   return decoderOf(start, undefined, false).decode(start);
 }
@@ -100,18 +100,18 @@ function decoderOf(start: Uint8Array, label: string | undefined, fatal: boolean)
   return new TextDecoder(encoding as "utf-8", { fatal });
 }
 
-/** Whether this is a name of UTF-8, or of ASCII, which is a part of it. Python's libraries declare "us-ascii", "ascii" or "utf8". */
+/** Accepts ASCII too, since it's part of UTF-8. Python's libraries declare "us-ascii", "ascii" or "utf8". */
 export function isUtf8Name(name: string): boolean {
   return /^(?:utf[-_]?8|(?:us[-_]?)?ascii)$/i.test(name);
 }
 
-/** Returns the name of the encoding of a text in UTF-16 or UTF-32, such as `UTF-16LE`, as `recognizeUnicode`; undefined for any other. */
+/** Recognizes UTF-16 and UTF-32, as in `UTF-16LE`; undefined for any other encoding. */
 export function findWideEncoding(start: Uint8Array): string | undefined {
   const encoding = recognizeUnicode(start);
   return encoding === "utf-8" ? undefined : encoding?.toUpperCase();
 }
 
-/** Returns the index of the first byte that is not valid UTF-8 (Encoding Standard section 8.1); -1 if all are. @param start the index of a character */
+/** Returns the index of the first byte that isn't valid UTF-8 (Encoding Standard section 8.1), or -1. @param start where a character starts */
 function findInvalidByte(bytes: Uint8Array, start = 0): number {
   let at = start;
   while (at < bytes.length) {
@@ -133,7 +133,7 @@ function isSequence(bytes: Uint8Array, at: number, first: number): boolean {
     if ((byte & 0xc0) !== 0x80) return false;
   }
   const second = bytes[at + 1] as number;
-  // Longer than necessary, a surrogate, or above U+10FFFF.
+  // Overlong, a surrogate, or above U+10FFFF.
   return !(
     (first === 0xe0 && second < 0xa0) ||
     (first === 0xed && second > 0x9f) ||
@@ -142,11 +142,11 @@ function isSequence(bytes: Uint8Array, at: number, first: number): boolean {
   );
 }
 
-/** Returns what is wrong with the byte at the index `at`, which is not valid UTF-8, and what to do. */
+/** What's wrong with the invalid byte at index `at`, and what to do. */
 function invalidByteDetail(bytes: Uint8Array, at: number): string {
   const encoding = findWideEncoding(bytes);
-  if (encoding !== undefined) return `it is ${encoding}; send UTF-8`;
-  if (bytes[0] === 0x1f && bytes[1] === 0x8b) return "it is compressed by gzip; send it with `Content-Encoding: gzip`";
+  if (encoding !== undefined) return `it's ${encoding}; send UTF-8`;
+  if (bytes[0] === 0x1f && bytes[1] === 0x8b) return "it's compressed with gzip; send it with `Content-Encoding: gzip`";
   const [first = 0, second = 0] = bytes.subarray(at);
   const shown = `byte 0x${first.toString(16).toUpperCase().padStart(2, "0")}`;
   const rest = bytes.subarray(at + 1);
@@ -159,14 +159,14 @@ function invalidByteDetail(bytes: Uint8Array, at: number): string {
   if (first === 0xed && (second & 0xe0) === 0xa0)
     return `${shown} begins half of a surrogate pair; encode the whole character in UTF-8`;
   const character = new TextDecoder("windows-1252").decode(bytes.subarray(at, at + 1));
-  // Two such bytes in sequence are seldom Western European.
+  // Two such bytes in a row are rarely Western European.
   const isWestern = second < 0x80 && /[^\p{C}]/u.test(character);
-  return `${shown} is not UTF-8${isWestern ? `; it is \`${character}\` in Windows-1252` : ""}; send UTF-8`;
+  return `${shown} isn't UTF-8${isWestern ? `; it's \`${character}\` in Windows-1252` : ""}; send UTF-8`;
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Decodes UTF-8, and removes a byte order mark. @throws ProblemError `bad-request` with line and column, if the bytes are not valid UTF-8 */
+/** Decodes UTF-8 without its byte order mark. @throws ProblemError `bad-request` with line and column if it isn't valid */
 export function fromUtf8(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes);
@@ -177,10 +177,10 @@ export function fromUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** Bytes that are decoded at once: little enough for a tick. */
+/** Small enough for one tick. */
 const chunkBytes = 1 << 16;
 
-/** Decodes UTF-8 in chunks, as `fromUtf8` decodes it at once. @throws ProblemError as `fromUtf8` */
+/** `fromUtf8` in chunks. @throws ProblemError as `fromUtf8` */
 export function* utf8Chunks(bytes: Uint8Array): Generator<string, void> {
   const chunkDecoder = new TextDecoder("utf-8", { fatal: true });
   for (let start = 0; start < bytes.length; start += chunkBytes) {
@@ -189,7 +189,7 @@ export function* utf8Chunks(bytes: Uint8Array): Generator<string, void> {
     try {
       chunk = chunkDecoder.decode(bytes.subarray(start, end), { stream: end < bytes.length });
     } catch {
-      // A character may begin in the last three bytes of the chunk before.
+      // A character may start in the last three bytes of the previous chunk.
       const back = [1, 2, 3].find((count) => (bytes[start - count] ?? 0) >= 0xc0) ?? 0;
       const at = findInvalidByte(bytes, start - back);
       throw invalidUtf8Error(yield* positionAtEnd(decodeLeniently(bytes, at)), bytes, at);
@@ -198,11 +198,11 @@ export function* utf8Chunks(bytes: Uint8Array): Generator<string, void> {
   }
 }
 
-/** Returns the position of the end of a long text. Yields empty chunks between the steps. */
+/** Finds the end position of long text. Yields empty chunks between steps. */
 function* positionAtEnd(text: string): Generator<string, Position> {
   let position = firstPosition;
   for (let start = 0; start < text.length; start += chunkBytes) {
-    // With the next character, because a CR and an LF are one line end.
+    // Include the next character, because CR LF is one line end.
     const step = text.slice(start, start + chunkBytes + 1);
     position = positionOf(step, Math.min(step.length, chunkBytes), position);
     yield "";
@@ -210,7 +210,6 @@ function* positionAtEnd(text: string): Generator<string, Position> {
   return position;
 }
 
-/** Decodes the bytes before the index `end`. */
 function decodeLeniently(bytes: Uint8Array, end: number): string {
   return new TextDecoder().decode(bytes.subarray(0, end));
 }

@@ -1,5 +1,5 @@
-// The attributes that any XML document may have, whatever its schema says: declarations of namespaces, `xml:lang` and its like, and those with which
-// a document names its schema (XML Schema 1.0 part 1, section 2.6). Serialisers add them, and the server has no use for them.
+// Attributes that any XML document may have, whatever its schema says: namespace declarations, `xml:lang` and the like, and those that name a schema (XML Schema
+// 1.0 part 1, section 2.6). Serializers add them, and we ignore them.
 
 import { type Fault, fault } from "../model/errors.ts";
 import type { XmlElement } from "./xml-parser.ts";

@@ -1,5 +1,4 @@
-// Reads the children of the root element of an XML document one after the other. It uses the parser for whole documents, but removes each child from the
-// document once it was read.
+// Reads the children of an XML document's root element one by one. It uses the parser for whole documents, but removes each child once it's been read.
 
 import { ErrorBudget, noMoreHints, ProblemError } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";

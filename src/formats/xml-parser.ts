@@ -1,5 +1,5 @@
-// A parser for XML 1.0 documents without a DOCTYPE. The program has its own because the parser of the runtime does not report the position of an
-// error, and does not limit the depth or the number of elements.
+// Parses XML 1.0 without a DOCTYPE. We have our own parser because the runtime's doesn't report the position of an error, and doesn't limit the depth or the
+// number of elements.
 
 import { ProblemError } from "../model/errors.ts";
 import { invalidInXml } from "../model/field.ts";
@@ -83,7 +83,7 @@ export class XmlReader {
   /** @throws ProblemError if the text has a character that XML cannot contain, at the index `start` or later, before the index `end` */
   protected requireCharacters(start: number, end?: number): void {
     const bad = this.text.slice(start, end).search(invalidInXml);
-    if (bad !== -1) this.fail(`XML cannot contain ${shownAt(this.text, start + bad)}; leave it out`, start + bad);
+    if (bad !== -1) this.fail(`XML can't contain ${shownAt(this.text, start + bad)}; leave it out`, start + bad);
   }
 
   /** Skips the XML declaration, if there is one. */
@@ -162,7 +162,7 @@ export class XmlReader {
     const isFirst = begin === 0 && this.from.line === 1 && this.from.column === 1;
     if (target.toLowerCase() === "xml") this.fail(isFirst ? malformedDeclaration : lateDeclaration, begin);
     const end = this.text.indexOf("?>", this.at);
-    if (end === -1) this.fail("this processing instruction is not closed", begin);
+    if (end === -1) this.fail("unterminated processing instruction", begin);
     if (end > this.at && !this.skip(spacePattern)) this.fail(`expected white space or \`?>\`, ${this.notShown}`);
     this.at = end + 2;
   }
@@ -172,12 +172,12 @@ export class XmlReader {
     const begin = this.at;
     if (text.startsWith("<!--", begin)) {
       const end = text.indexOf("--", begin + 4);
-      if (end === -1) this.fail("this comment is not closed", begin);
-      if (text[end + 2] !== ">") this.fail("a comment must not contain `--`", end);
+      if (end === -1) this.fail("unterminated comment", begin);
+      if (text[end + 2] !== ">") this.fail("a comment can't contain `--`", end);
       this.at = end + 3;
     } else if (text.startsWith("<![CDATA[", begin) && this.open.length > 0) {
       const end = text.indexOf("]]>", begin);
-      if (end === -1) this.fail("this CDATA section is not closed", begin);
+      if (end === -1) this.fail("unterminated CDATA section", begin);
       this.#addText(normalizedLines(text.slice(begin + 9, end)));
       this.at = end + 3;
     } else if (text.startsWith("<!DOCTYPE", begin)) throw doctypeError(text.slice(begin, begin + 20));
@@ -278,7 +278,7 @@ export class XmlReader {
       this.fail(`expected a value in quotes, ${this.notShown}${quotesHint(this.text, this.at)}`);
     const begin = this.at + 1;
     const end = this.text.indexOf(quote, begin);
-    if (end === -1) this.fail("this quote is not closed");
+    if (end === -1) this.fail("unterminated attribute value");
     const raw = this.text.slice(begin, end);
     const markup = raw.indexOf("<");
     if (markup !== -1)
@@ -328,15 +328,15 @@ function toCharacter(reference: string): string | undefined {
 
 const malformedDeclaration =
   'the XML declaration is malformed; write `<?xml version="1.0" encoding="utf-8"?>`, or leave it out';
-const lateDeclaration = "an XML declaration must be at the very beginning; remove what is before it";
+const lateDeclaration = "an XML declaration must come first; remove what's before it";
 const lessThanHint = "; write a `<` in text as `&lt;`";
 
 const secondRoot =
-  "a document has one root element; this is the second. Put several records into a batch request (POST /restapi/batch.xml), or into `<Results>` in a file";
+  "this is a second root element. To send several records, use a batch request (POST /restapi/batch.xml), or `<Results>` in a file";
 
 function doctypeError(start: string): ProblemError {
   const hint = /^<!DOCTYPE\s+html/i.test(start) ? "; this is an HTML page" : "; leave it out";
-  return new ProblemError("bad-request", `a DOCTYPE is not allowed${hint}`);
+  return new ProblemError("bad-request", `a DOCTYPE isn't allowed${hint}`);
 }
 
 function normalizedLines(text: string): string {

@@ -77,14 +77,15 @@ const idElement: Field = { kind: "text", max: 16, required: false, description: 
 /** @throws ProblemError `unsupported-media-type` if the document is UTF-16, or if its XML declaration names another encoding than UTF-8 */
 export function requireDeclaredUtf8(body: Uint8Array): void {
   const encoding = findWideEncoding(body);
-  if (encoding !== undefined) throw new ProblemError("unsupported-media-type", `the body is ${encoding}; send UTF-8`);
+  if (encoding !== undefined)
+    throw new ProblemError("unsupported-media-type", `the body is in ${encoding}; send UTF-8`);
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
   const start = bytes.toString("latin1", 0, Math.max(0, bytes.indexOf("?>")));
   const declared = /^(?:\xef\xbb\xbf)?<\?xml\s[^>]*?encoding\s*=\s*["']([^"']*)["']/.exec(start)?.[1];
   if (declared !== undefined && !isUtf8Name(declared)) {
     throw new ProblemError(
       "unsupported-media-type",
-      `the document declares the encoding ${declared.slice(0, 40)}; send UTF-8, and declare that or nothing`,
+      `the document declares the encoding ${declared.slice(0, 40)}; send UTF-8, and declare UTF-8 or no encoding`,
     );
   }
 }

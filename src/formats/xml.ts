@@ -28,10 +28,7 @@ export const xml: Format = {
   batch: xmlBatch,
 };
 
-/**
- * Encodes a change. Of its attributes, only the double quotes of the entity tag need escaping. The others are a cursor, a run, a time, names of this
- * program, and numbers.
- */
+/** Only the double quotes of the entity tag need escaping. The other attributes are a cursor, a run, a time, names defined by this program, and numbers. */
 function changeElement(resource: Resource, { cursor, epoch, change, run }: FeedChange): string {
   const { revision, at, operation, id, body } = change;
   const time = new Date(at).toISOString();

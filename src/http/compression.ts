@@ -1,5 +1,5 @@
-// Compresses responses in the content coding that the client prefers. Each part of a list is compressed once, and cached with the part. So after a
-// write, only the changed part is compressed again.
+// Compresses responses the way the client prefers. Each part of a list is compressed once and cached with it, so after a write, only the changed part has
+// to be compressed again.
 
 import { constants, deflateRawSync } from "node:zlib";
 import { allocateWithHeadroom, type BufferWithHeadroom } from "../lib/bytes.ts";
@@ -9,16 +9,16 @@ import type { TextInParts } from "../store/memory/text-in-parts.ts";
 import { preferredCoding } from "./common/content-negotiation.ts";
 import { gzipWhole } from "./common/static-file.ts";
 
-/** A content coding (RFC 9110 section 8.4.1) in which separately compressed parts can be joined. */
+/** A content coding (RFC 9110 section 8.4.1) whose separately compressed parts can be joined. */
 interface Coding {
   compress(part: Uint8Array): Uint8Array;
-  /** Joins compressed parts to the compressed `list`, with free space before it, so that one write sends it with its header section. */
+  /** Joins compressed parts. There's free space at the start, so that the header section can be sent in the same write. */
   join(parts: readonly Uint8Array[], list: TextInParts): Steps<BufferWithHeadroom>;
 }
 
 export type ContentCoding = "zstd" | "gzip";
 
-/** In the server's order of preference. */
+/** In our order of preference. */
 const offered: readonly ContentCoding[] = ["zstd", "gzip"];
 
 const codings: Record<ContentCoding, Coding> = {
@@ -27,7 +27,7 @@ const codings: Record<ContentCoding, Coding> = {
     compress: (part) => Bun.zstdCompressSync(part as Uint8Array<ArrayBuffer>, { level: 3 }),
     join: concatenate,
   },
-  // The parts form one member (RFC 1952). Each part consists of deflate blocks that end at a byte boundary and do not refer to earlier bytes.
+  // All parts form one member (RFC 1952). Each one's deflate blocks end at a byte boundary and don't refer to earlier bytes.
   gzip: {
     compress: (part) => deflateRawSync(part, { level: 6, finishFlush: constants.Z_FULL_FLUSH }),
     *join(parts, list) {
@@ -36,14 +36,14 @@ const codings: Record<ContentCoding, Coding> = {
   },
 };
 
-/** Compress bytes that never change: better and slower, on another thread. */
+/** For bytes that never change: better compression, but slower, so it runs on another thread. */
 export const wholeEncoders: Readonly<Record<ContentCoding, (bytes: Uint8Array) => Promise<Uint8Array>>> = {
   zstd: (bytes) => Bun.zstdCompress(bytes as Uint8Array<ArrayBuffer>, { level: 12 }),
   gzip: gzipWhole,
 };
 
 const gzipHeader = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
-/** An empty block with the bit for the last block (RFC 1951 section 3.2.3). */
+/** An empty block, marked as the last one (RFC 1951 section 3.2.3). */
 const lastBlock = Buffer.from([0x03, 0x00]);
 
 function* gzipTrailer({ parts, length }: TextInParts): Steps<Buffer> {
@@ -58,15 +58,15 @@ function* gzipTrailer({ parts, length }: TextInParts): Steps<Buffer> {
   return trailer;
 }
 
-/** Minimum bytes of a response that is compressed. A smaller one fits in about one packet, so compression gains nothing. */
+/** Smaller responses fit in about one packet anyway, so they aren't compressed. */
 const minBytes = 1024;
 
-/** Returns the content coding for a body of `bytes` bytes; undefined for none. @param header the value of `Accept-Encoding` */
+/** @param header the value of `Accept-Encoding` @param bytes the size of the body @returns undefined for no compression */
 export function chooseCoding(header: string | null, bytes: number): ContentCoding | undefined {
   return bytes < minBytes ? undefined : preferredCoding(header, offered);
 }
 
-/** Compresses a list, in slices if it is long. The result is cached with the list. */
+/** The result is cached with the list. A long list is compressed in slices. */
 export function compressList(list: TextInParts, name: ContentCoding): MaybePromise<BufferWithHeadroom> {
   return list.compressed(name, () => slices.run(compress(list, name)));
 }

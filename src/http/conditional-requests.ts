@@ -1,7 +1,7 @@
 // Conditional requests (RFC 9110 section 13) with strong entity tags: `"<version>.<representation>"` (model/etag.ts).
 //
-// `If-None-Match` of a read compares the whole tag. Everything else compares only the version, so that a record which was read as JSON can be updated
-// as XML, also after an upgrade of the program. There is no `Last-Modified`, so conditions with a date have no effect (section 13.2.2).
+// `If-None-Match` on a read compares whole tags. Everything else compares only versions, so you can read a record as JSON and update it as XML, even after an
+// upgrade. There's no `Last-Modified`, so conditions with a date have no effect (section 13.2.2).
 
 import { ProblemError } from "../model/errors.ts";
 import { etagEnding } from "../model/etag.ts";
@@ -9,11 +9,10 @@ import type { Resource } from "../model/resource.ts";
 import type { HeaderFields } from "../wire/header-fields.ts";
 import { type HeaderParts, joinParts } from "../wire/response.ts";
 
-/** An entity tag, in parts, which need not be joined to be sent. */
+/** An entity tag in parts, which can be sent without joining them. */
 type Etag = HeaderParts;
 
 /**
- * Returns the tag of a record or list.
  * @param version epoch and revision, in parts
  * @param format the format and the content coding, such as `json` or `xml-gzip`
  */
@@ -22,8 +21,8 @@ export function toEtag(version: HeaderParts, resource: Resource, format: string)
 }
 
 /**
- * Evaluates the conditions of a read that would be 200, in the order of section 13.2.2. Returns whether the client has the current representation, so
- * that the response is 304: `If-None-Match` contains `etag`, or is `*`. The comparison is weak (section 13.1.2).
+ * Evaluates the conditions of a read that would otherwise return 200, in the order of section 13.2.2. Returns whether to respond with 304 instead, because
+ * `If-None-Match` is `*` or contains `etag`. The comparison is weak (section 13.1.2).
  * @throws ProblemError as `requireMatch` does
  */
 export function isNotModified(headers: HeaderFields, etag: Etag): boolean {
@@ -36,29 +35,29 @@ export function isNotModified(headers: HeaderFields, etag: Etag): boolean {
 }
 
 /**
- * Evaluates `If-Match` of a read that would be 200 (section 13.1.1).
- * @param etag the tag of the response; undefined if it has none, which only `*` matches
- * @throws ProblemError `precondition-failed` if the current version is not in `If-Match`, `bad-request` as `versionsInIfMatch`
+ * Evaluates `If-Match` of a read that would otherwise return 200 (section 13.1.1).
+ * @param etag undefined for a response without one, which only `*` matches
+ * @throws ProblemError `precondition-failed` if the current version isn't in `If-Match`, `bad-request` as `versionsInIfMatch`
  */
 export function requireMatch(headers: HeaderFields, etag: string | undefined): void {
   const header = headers.get("if-match");
   const versions = versionsInIfMatch(header);
   if (header === null || !versions) return;
   if (etag === undefined)
-    throw new ProblemError("precondition-failed", "this has no ETag that If-Match could match; leave out If-Match");
+    throw new ProblemError("precondition-failed", "this response has no ETag, so leave out If-Match");
   const current = versionIn(etag);
   if (versions.includes(current)) return;
   if (tagsOf(header).map(versionIn).includes(current)) throw weakTagError();
   throw new ProblemError(
     "precondition-failed",
-    `this has changed since: its ETag is now \`${etag}\`; leave out If-Match to read it`,
+    `this has changed since, and its ETag is now \`${etag}\`; leave out If-Match to read it`,
   );
 }
 
 /**
- * Returns the versions that `If-Match` accepts; undefined for every version. Representations are ignored. A weak tag never matches (section 13.1.1).
+ * Returns the versions that `If-Match` accepts, whatever their representation; undefined for any version. Weak tags never match (section 13.1.1).
  * @param name what the client calls it, for the message
- * @throws ProblemError `bad-request` if the header is not a list of entity tags, because it would be unsafe to ignore it
+ * @throws ProblemError `bad-request` if it isn't a list of entity tags, because ignoring it would be unsafe
  */
 export function versionsInIfMatch(header: string | null, name = "If-Match"): readonly string[] | undefined {
   if (header === null || header.trim() === "*") return undefined;
@@ -67,9 +66,9 @@ export function versionsInIfMatch(header: string | null, name = "If-Match"): rea
 }
 
 /**
- * Returns the versions that `If-None-Match` of a write excludes: `*` for every version, undefined for none. Representations are ignored, and the
- * comparison is weak (section 13.1.2).
- * @throws ProblemError `bad-request` if the header is not a list of entity tags
+ * Returns the versions that `If-None-Match` on a write excludes, whatever their representation: `*` for any version, undefined for none. The comparison is
+ * weak (section 13.1.2).
+ * @throws ProblemError `bad-request` if it isn't a list of entity tags
  */
 export function versionsInIfNoneMatch(header: string | null): readonly string[] | undefined {
   if (header === null) return undefined;
@@ -80,12 +79,12 @@ export function versionsInIfNoneMatch(header: string | null): readonly string[] 
 
 export function weakTagError(): ProblemError {
   const detail =
-    "If-Match has a weak tag (`W/...`), which never matches. The tags of this server are strong, so something on the way " +
-    "weakened it, such as a proxy that compresses: turn that off, or send the tag without `W/`";
+    "If-Match has a weak tag (`W/...`), which never matches. This server's tags are strong, so something in between " +
+    "weakened it, such as a proxy that compresses responses. Turn that off, or send the tag without `W/`";
   return new ProblemError("precondition-failed", detail);
 }
 
-/** Whether a tag in `header` is weak. The tags of this server are strong, so an intermediary has weakened it. */
+/** Whether `header` has a weak tag. Ours are strong, so an intermediary must have weakened it. */
 export function hasWeakTag(header: string | null): boolean {
   return header !== null && tagsOf(header, true).length < tagsOf(header).length;
 }
@@ -99,7 +98,7 @@ function tagsOf(header: string, strongOnly = false): string[] {
   return strongOnly ? tags.filter((tag) => !tag.startsWith("W/")) : tags.map((tag) => tag.replace(/^W\//, ""));
 }
 
-/** The next tag of a list and the comma after it (section 8.8.3). A list may have empty elements (section 5.6.1). */
+/** The next tag in a list and the comma after it (section 8.8.3). A list may have empty elements (section 5.6.1). */
 const nextTag = /[ \t,]*(?:W\/)?"[^"]*"[ \t]*(?:,[ \t,]*|$)/y;
 
 function requireTags(name: string, header: string): void {
@@ -110,6 +109,6 @@ function requireTags(name: string, header: string): void {
   const example = '`"mhZb3kQx.7.1c9e04ab-json"`';
   throw new ProblemError(
     "bad-request",
-    `${name} must be \`*\` or the unchanged \`ETag\` of a response, with its double quotes, such as ${example}; not \`${header.slice(0, 80)}\``,
+    `${name} must be \`*\` or the unchanged \`ETag\` from a response, including the double quotes, such as ${example}; not \`${header.slice(0, 80)}\``,
   );
 }

@@ -1,4 +1,4 @@
-// The parts of a server process that the files of this folder use.
+// The parts of a server process that this folder uses.
 
 import type { Logger } from "pino";
 import type { Build } from "../build.ts";
@@ -25,7 +25,7 @@ export interface HttpDependencies {
   readonly resources: readonly Resource[];
   readonly build: () => Build;
   readonly log: Logger;
-  /** The log of all requests; undefined without `--access-log`. */
+  /** Undefined without `--access-log`. */
   readonly accessLog: LineWriter | undefined;
   /** Returns the time in milliseconds since 1970. */
   readonly now: () => number;

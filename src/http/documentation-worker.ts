@@ -1,4 +1,4 @@
-// Renders the documentation in a thread of its own, which ends afterwards. It takes half a second, and other requests must not wait for it.
+// Renders the documentation in its own thread, since it takes half a second and other requests mustn't wait for it.
 
 import type { Resource } from "../model/resource.ts";
 import { type ClientPackage, readClientPackage } from "../reference/client-package.ts";
@@ -13,7 +13,7 @@ export interface RenderedFile extends ServedFile {
 export interface RenderedDocumentation {
   /** By path, or by `openapiKey`. */
   readonly files: ReadonlyMap<string, RenderedFile>;
-  /** Undefined if it was not built. */
+  /** Undefined if it wasn't built. */
   readonly client: Pick<ClientPackage, "path" | "version"> | undefined;
 }
 

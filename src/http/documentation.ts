@@ -1,4 +1,4 @@
-// The documentation: pages for people, and documents for programs. A worker renders all of it soon after the start; then its bytes are served from memory.
+// Serves the documentation: pages for people, and documents for programs. A worker renders them soon after the server starts, and they stay in memory.
 
 import { statusOf } from "../formats/format.ts";
 import { once } from "../lib/concurrency.ts";
@@ -23,12 +23,11 @@ interface DocumentationOptions {
   readonly trustForwardedHost: boolean;
 }
 
-/** The documentation, as the other parts of the listener use it. */
 export type Documentation = ReturnType<typeof createDocumentation>;
 
 const documented = /^\/(?:$|docs(?:\/|$)|openapi\.|schemas\/|llms\.txt$)/;
 
-/** The name of the site that the key opens, and the scope of the key, for the pages: they say what an example would change. */
+/** Tells the pages which site a key belongs to and whether it's read-only, so they can say what an example would change. */
 const [sitePath, siteNameRoute] = siteRoute("/docs/site.json", {
   readOperation: "look-up",
   methods: ["GET", "HEAD"],
@@ -42,18 +41,18 @@ export function createDocumentation(options: DocumentationOptions, { resources }
   let paths: readonly string[] = ["/", "/docs", "/docs/guide", "/llms.txt", ...openapiPaths];
   const served = once(async () => {
     const { files, client } = await render(resources);
-    // If a query selects a variant of a document, the key has a `?`.
+    // Variants selected by a query have a `?` in their key.
     paths = [...files].flatMap(([path, { isVersioned }]) => (isVersioned || path.includes("?") ? [] : [path]));
     return { client, files: new Map([...files].map(([path, file]) => [path, toServed(file)])) };
   });
   return {
-    /** Renders all pages, unless a request has asked for one before. */
+    /** Renders everything, unless a request has already caused that. */
     load: served,
-    /** Returns the paths of all pages and documents; until they are rendered, those of the most important ones. */
+    /** Returns all paths or, until they're rendered, the most important ones. */
     paths: () => paths,
     /**
-     * Creates the function that returns the route of a path that can be documentation; undefined for other paths.
-     * @param missingDetail returns the detail of the problem for a path that does not exist
+     * Creates a function that returns the route for a path that may be documentation; undefined for other paths.
+     * @param missingDetail returns what to tell a client about a path that doesn't exist
      */
     createRouteSearch(missingDetail: (path: string) => string) {
       const [, route] = publicRoute("documentation", async (context) => {
@@ -69,7 +68,7 @@ export function createDocumentation(options: DocumentationOptions, { resources }
         return documented.test(path) ? route : undefined;
       };
     },
-    /** Returns an HTML page with the error if a browser has opened an unknown page (contract section 8); undefined for other clients and errors. */
+    /** Responds with an HTML page if a browser opened a page that doesn't exist (contract section 8); undefined for other clients and errors. */
     problemPage(context: RequestContext, error: unknown): Promise<WireResponse> | undefined {
       if (!(error instanceof ProblemError) || !wantsPage(context, error)) return undefined;
       context.problem = error;
@@ -78,7 +77,7 @@ export function createDocumentation(options: DocumentationOptions, { resources }
   };
 }
 
-/** @throws Error if the worker fails; the next request tries again */
+/** @throws Error if the worker fails. The next request tries again */
 function render(resources: readonly Resource[]): Promise<RenderedDocumentation> {
   const { promise, resolve, reject } = Promise.withResolvers<RenderedDocumentation>();
   const worker = new Worker(new URL("./documentation-worker.ts", import.meta.url).href);
@@ -89,15 +88,15 @@ function render(resources: readonly Resource[]): Promise<RenderedDocumentation> 
   return promise.finally(() => worker.terminate());
 }
 
-/** Returns the detail of the problem for a path of the client's package that this server does not have; undefined for other paths. */
+/** What to say about a missing client package; undefined for other paths. */
 function missingClientDetail(path: string, client: RenderedDocumentation["client"]): string | undefined {
   if (!/^\/docs\/client(?:-[^/]+)?\.tgz$/.test(path)) return undefined;
   return client
-    ? `this server has another version of the client, ${client.version}, at \`${client.path}\``
-    : "this checkout has not built the client; its operator can run `npm run client`";
+    ? `this server has version ${client.version} of the client, at \`${client.path}\``
+    : "the client hasn't been built on this server; its operator can run `npm run client`";
 }
 
-// Content that caches may store: pages, documents and scripts.
+
 
 interface Served extends Omit<RenderedFile, "content"> {
   readonly file: StaticFile<keyof typeof wholeEncoders>;
@@ -107,7 +106,7 @@ function toServed({ content, ...others }: RenderedFile): Served {
   return { ...others, file: new StaticFile(() => content, wholeEncoders) };
 }
 
-/** Returns a file for a client that reached the server by this URL. */
+/** Puts the URL by which the client reached this server into a file. */
 function withAddress(served: Served, address: string): Served {
   const make = async () =>
     Buffer.from(
@@ -153,12 +152,11 @@ function wantsPage({ request, target }: RequestContext, { code }: ProblemError):
   return !`${target.path}/`.startsWith(basePath) && acceptsHtml(request.headers.get("accept"));
 }
 
-/** A host with or without a port, without characters that a shell would interpret. */
+/** A host and perhaps a port, without characters that a shell would interpret. */
 const plainHost = /^(?:[\p{L}\p{N}._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/iu;
 
 /**
- * Returns the URL by which the client reached this server, according to the request. `X-Forwarded-Proto` is trusted, because only this client sees
- * the URL, in an example.
+ * Returns the URL by which the client says it reached this server. We can trust `X-Forwarded-Proto`, because only this client sees the URL, in an example.
  */
 function addressOf(context: RequestContext, { tls, trustForwardedHost }: DocumentationOptions): string {
   const host = Buffer.from(requestedHost(context, trustForwardedHost), "latin1").toString();

@@ -1,9 +1,9 @@
-// Handles one request from beginning to end: finds its route, checks site, method and key in the order of contract section 1, and calls the route's
-// function. Every error that is thrown on the way becomes a problem document here. Every response is counted in the metrics and passed to the log.
+// Takes a request from start to finish: finds its route, checks host, method and key in the order of contract section 1, and calls the route. Whatever
+// is thrown along the way becomes a problem document here. Every response is counted and logged.
 //
-// On SQLite, a read whose site is in memory and up to date is answered synchronously, unless it takes several slices. So neither the key nor the record
-// can change between the check of the key and the response, and the next request of a pipelined connection need not wait for a later tick. On
-// PostgreSQL, each read first waits for a query of the heads, and its key is checked after that.
+// On SQLite, a read is answered synchronously if its site is in memory and up to date, unless it takes several slices. So neither the key nor the record
+// can change between the check and the response, and the next pipelined request doesn't have to wait for another tick. On PostgreSQL, a read first waits
+// for a query of the heads, and its key is checked after that.
 
 import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
@@ -101,7 +101,7 @@ export class HttpHandler implements Handler {
     });
   }
 
-  /** Responds to an error: with a page if a browser has opened a path that does not exist, otherwise with a problem document. */
+  /** A browser that opens a path that doesn't exist gets a page; everyone else gets a problem document. */
   #respondToError(context: RequestContext, error: unknown): MaybePromise<WireResponse> {
     const { authorizer, documentation } = this.#dependencies;
     authorizer.identifyKey(context);
@@ -130,13 +130,14 @@ export class HttpHandler implements Handler {
   }
 }
 
-/** The log text of each incident, after its name. */
+/** What the log says about each incident, after its name. */
 const explanations: Record<Incident, string> = {
-  "idle connection ended": "the limit of --connections was reached, and a new connection needed its place",
-  "slow connection ended": "the limit of --connections was reached, and this connection had the slowest client",
-  "waiting request ended": "the limit of --connections was reached, and this request had waited longest for a change",
-  "connection turned away": "the limit of --connections was reached, and no other connection could be ended",
-  "connection cut off": "the connections exceeded their memory limit, and this one had made no progress for longest",
+  "idle connection ended": "the --connections limit was reached, and a new connection needed room",
+  "slow connection ended": "the --connections limit was reached, and this connection had the slowest client",
+  "waiting request ended": "the --connections limit was reached, and this request had waited longest for a change",
+  "connection rejected": "the --connections limit was reached, and no other connection could be closed",
+  "connection cut off":
+    "the connections exceeded their memory limit, and this one had gone the longest without progress",
   "TLS handshake failed": "no request was read",
 };
 
@@ -164,7 +165,7 @@ function createContext(
   };
 }
 
-/** A request in place of bytes that could not be read as a request. */
+/** Stands in for a request that couldn't be read. */
 const unreadable: WireRequest = {
   method: "",
   target: "",
@@ -179,11 +180,9 @@ const unreadable: WireRequest = {
 
 const noMatch: RouteMatch = { target: { path: "", query: "" }, route: undefined, recordIdInPath: undefined };
 
-// Errors: the problem that the client gets, and the line in the log.
-
 /**
- * Logs the error of a request, unless the client caused it or can just try again. Returns the problem for the response. The problem does not contain
- * internals such as names of files and hosts.
+ * Logs an error, unless the client caused it or can simply try again, and returns the problem to respond with. Problems never reveal internals such as
+ * file names and hosts.
  */
 export function logAndConvertError(
   error: unknown,
@@ -195,19 +194,16 @@ export function logAndConvertError(
   );
   if (problem.code !== "unavailable" || problem instanceof RetryableError) return problem;
   logLimit(problem.message, (suppressed) => log.error({ request: id, err: problem, suppressed }, "the storage failed"));
-  const detail = "the storage does not respond; send the request again, a write with the same Idempotency-Key";
+  const detail = "the storage isn't responding; try again, repeating a write with the same Idempotency-Key";
   return new ProblemError("unavailable", detail, { retryAfterSeconds: problem.retryAfterSeconds ?? 1 });
 }
 
 const overrides = ["PUT", "PATCH", "DELETE"];
 
-/** The header fields that other interfaces have for this. Ignoring one could create a record instead of updating or deleting it. */
+/** Other interfaces' override headers. If we ignored one, we might create a record instead of updating or deleting it. */
 const otherOverrides = ["X-HTTP-Method", "X-Method-Override"].map((name) => ({ name, key: name.toLowerCase() }));
 
-/**
- * Requires that `route` has the method.
- * @throws ProblemError `method-not-allowed` if it does not, `bad-request` for an invalid override, or one in the header field of another interface
- */
+/** @throws ProblemError `method-not-allowed` if the route doesn't have the method, `bad-request` for an invalid override or an unsupported override header */
 function requireMethod({ request, method }: RequestContext, route: Route): void {
   const sent = request.method === "POST" ? request.headers.get("x-http-method-override") : null;
   if (sent !== null && !overrideOf(request)) {
@@ -216,17 +212,17 @@ function requireMethod({ request, method }: RequestContext, route: Route): void 
   }
   for (const { name, key } of otherOverrides) {
     if (!request.headers.has(key)) continue;
-    throw new ProblemError("bad-request", `this server doesn't have the header \`${name}\`; ${methodAdvice}`);
+    throw new ProblemError("bad-request", `the header \`${name}\` isn't supported; ${methodAdvice}`);
   }
   if (route.methods.includes(method)) return;
-  const detail = route.methodNotAllowedDetail?.(method) ?? `this path has no method ${method}`;
+  const detail = route.methodNotAllowedDetail?.(method) ?? `this path doesn't support ${method}`;
   throw new ProblemError("method-not-allowed", detail, { headers: { Allow: route.methods.join(", ") } });
 }
 
 /**
- * The header fields that scripts of other origins may send. `Cache-Control` and `X-Requested-With` are added by libraries, the last three by programs
- * that trace requests (W3C Trace Context and Baggage). None of these five has an effect here, except `traceparent` in the log. `Authorization` is here so
- * that a script that sends its key there can read the 401, which says where the key belongs.
+ * Headers that scripts from other origins may send. Libraries add `Cache-Control` and `X-Requested-With`, and tracing adds the last three (W3C Trace
+ * Context and Baggage); of these, only `traceparent` does anything here: it's logged. `Authorization` is allowed so that a script that sends its key there can read
+ * the 401 that says where the key belongs.
  */
 const allowedHeaders = [
   "X-API-AUTH",
@@ -245,7 +241,7 @@ const allowedHeaders = [
   "baggage",
 ];
 
-/** Returns the response to OPTIONS. It needs no key, because the preflight request of a browser has no key (Fetch section 3.2). */
+/** Responds to OPTIONS. No key is needed, because browsers don't send one with a preflight request (Fetch section 3.2). */
 function preflight(context: RequestContext, route: Route): WireResponse {
   const methods = route.methods.join(", ");
   return toResponse(context, 204, null, {

@@ -1,26 +1,26 @@
-// Counts the requests of each key by hour, for the overview of the console. A request costs one look-up in a map and one or two additions.
+// Counts each key's requests by hour, for the console's overview. That costs a request one map look-up and one or two additions.
 
 import { type CountedKey, countedHours, hourMs, type KeyTrafficAnswer } from "./common/activity.ts";
 
-/** Maximum number of keys that are counted: 3 MB. A further key replaces the first one. */
+/** They take 3 MB. After that, a new key replaces the oldest one. */
 const maxKeys = 10_000;
 
-/** Maximum milliseconds between two looks at the wall clock, which can be set. */
+/** How often to look at the wall clock, at least, because someone may set it. */
 const maxCheckPauseMs = 60_000;
 
-/** The requests of each key in the last 24 hours, as this process has answered them. */
+/** Each key's requests to this process in the last 24 hours. */
 export class KeyTraffic {
   readonly #now: () => number;
   readonly #since: number;
-  /** By the ID of the key: for each hour of the day its requests, and then for each hour its errors. */
+  /** By key ID: the requests in each hour of the day, followed by the errors in each hour. */
   readonly #counts = new Map<number, Uint32Array>();
-  /** The present hour: hours since 1970. */
+  /** The current hour, counted from 1970. */
   #hour: number;
   #index: number;
-  /** When to look at the wall clock again, as of `performance.now()`. */
+  /** When to look at the wall clock again, by `performance.now()`. */
   #checkAt = 0;
 
-  /** @param now returns the time in milliseconds since 1970 */
+  /** @param now milliseconds since 1970 */
   constructor(now: () => number) {
     this.#now = now;
     this.#since = now();
@@ -28,11 +28,7 @@ export class KeyTraffic {
     this.#index = this.#hour % countedHours;
   }
 
-  /**
-   * Counts a response to a request with a known key.
-   * @param key ID of the key
-   * @param at the present time, as of `performance.now()`
-   */
+  /** @param key the key's ID @param at the current `performance.now()` */
   count(key: number, status: number, at: number): void {
     if (at >= this.#checkAt) this.#checkHour(at);
     const counts = this.#counts.get(key) ?? this.#add(key);
@@ -40,7 +36,7 @@ export class KeyTraffic {
     if (status >= 400) (counts[this.#index + countedHours] as number)++;
   }
 
-  /** Returns the counts of those of `keys` that were used in the last 24 hours. */
+  /** Returns the counts of those keys that were used in the last 24 hours. */
   answer(keys: readonly number[]): KeyTrafficAnswer {
     this.#checkHour(performance.now());
     const counted = keys.flatMap((id) => this.#countsOf(id) ?? []);
@@ -65,14 +61,14 @@ export class KeyTraffic {
     return counts;
   }
 
-  /** Begins a new hour if the last one has ended: clears the counts of the same hours a day ago, and removes the keys that were not used since. */
+  /** Once an hour is over, clears yesterday's counts for the hours since, and removes keys that have no counts left. */
   #checkHour(at: number): void {
     const now = this.#now();
     const hour = Math.floor(now / hourMs);
     this.#checkAt = at + Math.min(maxCheckPauseMs, (hour + 1) * hourMs - now);
     const passed = hour - this.#hour;
     if (passed === 0) return;
-    // After a clock that was set back, nothing is known about the hours.
+    // If the clock was set back, the counts can't be assigned to hours any more.
     if (passed < 0 || passed >= countedHours) this.#counts.clear();
     for (let step = 1; step <= passed && this.#counts.size > 0; step++) this.#clear((this.#hour + step) % countedHours);
     this.#hour = hour;

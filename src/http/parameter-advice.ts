@@ -1,5 +1,5 @@
-// Advice for query parameters that an endpoint doesn't have: what the client probably meant, and how to ask for that here. Names are compared by their
-// letters and digits alone, so that `filter.Name`, `filter[Name` and `filterName` are one case.
+// Advice for query parameters an endpoint doesn't have: what the client probably meant, and how to ask for that here. Names are compared only by letters and
+// digits, so `filter.Name`, `filter[Name` and `filterName` are the same.
 
 import type { Format } from "../formats/format.ts";
 import { findNearest, normalizeName } from "../lib/text.ts";
@@ -14,7 +14,7 @@ export interface QueryOwner {
   readonly resources: readonly Resource[];
 }
 
-/** The names that parameters have here and in other interfaces, normalized, by what they ask for. */
+/** What parameters are called here and in other interfaces (normalized), by what they ask for. */
 const synonyms = {
   limit:
     "limit take top max maxresults size rows num perpage pagesize pagelimit itemsperpage postsperpage resultsperpage",
@@ -53,11 +53,11 @@ const meanings = new Map(
   Object.entries(synonyms).flatMap(([meaning, names]) => names.split(/\s+/).map((name) => [name, meaning as Meaning])),
 );
 
-/** Normalized names of parameters that ask for what has changed since a time, such as updated_at_min and date_modified:from. */
+/** Normalized names that ask for changes since some time, such as updated_at_min and date_modified:from. */
 const changedSince =
   /^(?:date|last)?(?:updated?|modified|changed?|created?|modification)(?:at|on|date|time|utc|gmt|since|after|before|from|to|min|max|[gl]te?)+$|^date(?:updated|modified|changed|created)$/;
 
-/** The endings of names by which other interfaces select an operator. */
+/** Name endings that select an operator in other interfaces. */
 const endings: readonly (readonly [operator: "equals" | "contains" | "in" | "other", ending: RegExp])[] = [
   ["other", /(?:not(?:eq|in|like|contains)?|ne|neq|nin|[gl]te?|[gl]e|min|max|from|to|after|before)$/],
   ["contains", /(?:i?contains|cont|i?like|matches|startswith|endswith)$/],
@@ -95,7 +95,7 @@ export function unknownParameterDetail(sent: Sent): string {
 
 function adviceOn(sent: Sent): string {
   const { name, owner } = sent;
-  if (name === "") return "write a name before the `=`";
+  if (name === "") return "put a name before the `=`";
   const [, escaped] = /^(?:amp;)+(.*)$/is.exec(name) ?? [];
   if (escaped !== undefined)
     return `\`&amp;\` is HTML; in a URL, \`&\` alone separates parameters, so write \`&${escaped}=...\``;
@@ -103,7 +103,7 @@ function adviceOn(sent: Sent): string {
   const letters = normalizeName(name);
   const field = fieldIn(owner, letters);
   if (field && !own.includes(field.path)) return fieldAdvice(sent, field);
-  // Short names are similar to everything.
+  // Short names resemble everything.
   const near =
     own.find((one) => normalizeName(one) === letters) ??
     findNearest(
@@ -126,7 +126,7 @@ function ignoring(name: string): string {
   return `. If something adds it to every URL, ask the operator for \`serve --ignore-parameters ${name}\``;
 }
 
-/** Finds what a name asks for. In brackets, the outer name decides unless it only contains: `sort[Name]` sorts, and `q[name_eq]` filters. */
+/** Finds what a name asks for. With brackets, the outer name decides, unless it's just a container: `sort[Name]` sorts, but `q[name_eq]` filters. */
 function meantBy({ name, value, owner }: Sent, letters: string): Meaning | AskedField | undefined {
   const whole = meaningOf(letters, value);
   if (whole) return whole;
@@ -149,7 +149,7 @@ function meaningOf(letters: string, value: string): Meaning | undefined {
   if (meaning === undefined && changedSince.test(letters)) return "changes";
   // `from` and `after` can name a record or a time.
   if ((meaning === "page" || meaning === "offset") && /^\d{4}-\d\d/.test(value)) return "changes";
-  // `?1732839283511` keeps caches from responding.
+  // `?1732839283511` bypasses caches.
   if (meaning === undefined && /^[0-9]{8,}$/.test(letters)) return "cacheBuster";
   // WordPress selects records by `include=3,5`; others name related records.
   if (meaning === "whole" && letters === "include" && idList.test(value)) return "ids";
@@ -158,7 +158,7 @@ function meaningOf(letters: string, value: string): Meaning | undefined {
 
 const idList = /^[1-9][0-9]*(?:,[1-9][0-9]*)*$/;
 
-/** Finds a field by the letters of its path or of the last name in it, with or without an operator at the end. */
+/** Finds a field by the letters of its path or the last name in it, with or without an operator at the end. */
 function fieldIn({ resources }: QueryOwner, letters: string): AskedField | undefined {
   const named = (text: string, operator: AskedField["operator"]): AskedField | undefined => {
     const resource = resources.find((one) => pathsByLetters(one).has(text));
@@ -176,7 +176,7 @@ function fieldIn({ resources }: QueryOwner, letters: string): AskedField | undef
 
 const cachedPaths = new WeakMap<Resource, ReadonlyMap<string, string>>();
 
-/** Maps letters to paths: those of each whole path, and those of its last name. A whole path wins, then the first path with that last name. */
+/** Maps the letters of whole paths and last names to paths. A whole path wins, then the first path with that last name. */
 function pathsByLetters(resource: Resource): ReadonlyMap<string, string> {
   let found = cachedPaths.get(resource);
   if (!found) {
@@ -191,8 +191,8 @@ function pathsByLetters(resource: Resource): ReadonlyMap<string, string> {
 function fieldAdvice(sent: Sent, field: AskedField): string {
   const { kind } = sent.owner;
   if (field.path === "ID") return idAdvice(sent, field);
-  if (kind === "create" || kind === "update") return "send the fields of the record in the body";
-  if (kind === "batch") return "send the fields of a record in the `Record` of its operation";
+  if (kind === "create" || kind === "update") return "send the record's fields in the body";
+  if (kind === "batch") return "send a record's fields in its operation's `Record`";
   return inList(sent, filterAdvice(sent, field), field.resource);
 }
 
@@ -220,19 +220,19 @@ function idAdvice(sent: Sent, { resource, operator }: AskedField): string {
         ? "IDs can't be compared: write `filter[ID][in]=3,5,8`, or read the list in ID order with `limit` and `offset`"
         : `write \`filter[ID][in]=3,5,8\`, or look one up by its path, such as \`${path}/${id}.${owner.format.name}\``;
     case "create":
-      return `a new record gets its ID from the server; to update the ${resource.singular} ${id}, send a PUT`;
+      return `the server assigns the ID of a new record; to update the ${resource.singular} ${id}, send a PUT`;
     case "batch":
-      return "name each record by the `ID` of its operation";
+      return "set `ID` in each operation";
     case "undo":
-      return "name the run in the body";
+      return "put the run in the body";
     case "feed":
       return `look a record up by its path, such as \`${path}/${id}.${owner.format.name}\``;
     default:
-      return owner.kind === "look-up" ? "the ID in the path names the record" : `write \`ID=${id}\``;
+      return owner.kind === "look-up" ? "the path already has the ID" : `write \`ID=${id}\``;
   }
 }
 
-/** Adds to advice for a list where the list is, if the request is for another endpoint. */
+/** Adds where the list is, if the request was for another endpoint. */
 function inList(
   { owner: { kind, resources, format } }: Sent,
   advice: string,
@@ -254,7 +254,7 @@ function isRead({ owner: { kind } }: Sent): boolean {
 const paging =
   "write `limit` and `offset`, as in `?limit=100&offset=200`, or follow the `next` URL in the header `Link`";
 
-/** Returns the advice for each meaning; undefined if the endpoint has nothing like it. */
+/** Undefined if the endpoint has nothing like it. */
 const meaningAdvice: Record<Meaning, (sent: Sent) => string | undefined> = {
   limit: (sent) => {
     const limit = `write \`limit=${/^[1-9][0-9]{0,2}$/.test(sent.value) ? sent.value : maxPageSize}\``;
@@ -273,31 +273,31 @@ const meaningAdvice: Record<Meaning, (sent: Sent) => string | undefined> = {
   fields: (sent) => {
     if (sent.owner.kind === "list") return "write `fields=Name`";
     if (sent.owner.kind === "look-up") return inList(sent, "write `filter[ID]=...&fields=Name`");
-    return "leave it out, because a record always has all its fields here";
+    return "leave it out; you always get all fields of a record here";
   },
-  whole: () => "leave it out, because a record always has all its fields",
+  whole: () => "leave it out; you always get all fields of a record",
   filter: (sent) =>
     inList(sent, "write `filter[Name]=Acme` for an exact value, or `filter[Name][contains]=acm` for a part"),
   search: (sent) => inList(sent, "write `filter[Name][contains]=acm`"),
   ids: (sent) => inList(sent, `write \`filter[ID][in]=${idList.test(sent.value) ? inUrl(sent.value) : "3,5,8"}\``),
   changes: (sent) => {
     if (sent.owner.kind === "feed") return cursorAdvice;
-    return `read \`${basePath}changes.${sent.owner.format.name}?since=now\`, the feed, for what has changed`;
+    return `for what has changed, read the feed: \`${basePath}changes.${sent.owner.format.name}?since=now\``;
   },
   wait: (sent) => (sent.owner.kind === "feed" ? "did you mean `wait`?" : undefined),
-  run: (sent) => (sent.owner.kind === "undo" ? "name the run in the body" : undefined),
-  dryRun: (sent) => (isRead(sent) ? "leave it out, because a GET changes nothing" : "did you mean `dryRun=1`?"),
+  run: (sent) => (sent.owner.kind === "undo" ? "put the run in the body" : undefined),
+  dryRun: (sent) => (isRead(sent) ? "leave it out; a GET changes nothing" : "did you mean `dryRun=1`?"),
   match: (sent) => {
     const { kind, format, resources } = sent.owner;
     if (kind === "batch") return "did you mean `match`?";
     if (isRead(sent)) return meaningAdvice.filter(sent);
     const field = resources.some((one) => findTextField(one, sent.value)) ? sent.value : "Name";
-    return `only a batch request finds records by a field: send it to \`${basePath}batch.${format.name}?match=${field}\``;
+    return `only batch requests find records by a field; send one to \`${basePath}batch.${format.name}?match=${field}\``;
   },
   atomic: (sent) => (sent.owner.kind === "batch" ? "did you mean `atomic`?" : undefined),
   method: () => methodAdvice,
   key: () => "send the API key in the header `X-API-AUTH`, never in a URL, because URLs are logged",
-  format: () => "choose the format by the end of the path, `.json` or `.xml`",
+  format: () => "choose the format with the path's suffix, `.json` or `.xml`",
   version: (sent) => {
     if (isRead(sent)) return undefined;
     return sent.owner.kind === "batch"
@@ -305,9 +305,9 @@ const meaningAdvice: Record<Meaning, (sent: Sent) => string | undefined> = {
       : "send the `ETag` of the record in the header `If-Match`";
   },
   idempotency: (sent) => (isRead(sent) ? undefined : "send it in the header `Idempotency-Key`"),
-  force: (sent) => (sent.owner.kind === "delete" ? "leave it out, because a delete needs no confirmation" : undefined),
-  cacheBuster: () => "leave it out, because responses are never cached, or call it `_`, which is ignored",
-  callback: () => "leave it out, because scripts of every origin may read the response (CORS)",
+  force: (sent) => (sent.owner.kind === "delete" ? "leave it out; a delete needs no confirmation" : undefined),
+  cacheBuster: () => "leave it out, since responses are never cached, or call it `_`, which is ignored",
+  callback: () => "leave it out; scripts from any origin can read the response (CORS)",
 };
 
-const cursorAdvice = "write `since` with a cursor, the `Next` of an earlier page";
+const cursorAdvice = "send `since` with a cursor: the `Next` of an earlier page";

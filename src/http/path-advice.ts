@@ -1,4 +1,4 @@
-// Suggests a path for a target without a route.
+// Suggests what to request instead of a path that doesn't exist.
 
 import { formats } from "../formats/format.ts";
 import { json } from "../formats/json.ts";
@@ -8,7 +8,7 @@ import { basePath, publicResources, type Resource } from "../model/resource.ts";
 
 const formatNames = formats.map(({ name }) => name);
 
-/** Names that other servers have for what this one has at a path. The paths that this server does not have are left out. */
+/** What other servers call our paths. Paths that this server doesn't have are ignored. */
 const otherNames: Readonly<Record<string, readonly string[]>> = {
   "/mcp": ["sse"],
   "/healthz": ["health", "healthcheck", "live", "livez", "liveness", "ping", "status"],
@@ -20,15 +20,15 @@ const otherNames: Readonly<Record<string, readonly string[]>> = {
 
 const adminNames = ["metrics", "console", "admin", "operator"];
 
-/** Maximum paths of a folder that are listed. */
+/** Longer folders aren't listed. */
 const maxListed = 10;
 
-/** Limits of what is compared. Anyone can send unknown paths, so that a suggestion must cost little. */
+/** Anyone can send unknown paths, so a suggestion must be cheap. */
 const [maxPathLength, maxSegments, maxParts] = [300, 8, 12];
 
 /**
- * Creates the function that returns a text with the path that the client probably meant; if none is similar, with the paths of all lists and of the feed.
- * @param paths all paths of the server, with `{id}` for an ID
+ * Creates a function that suggests the path the client probably meant or, if none is similar, lists the available ones.
+ * @param paths all paths, with `{id}` in place of an ID
  */
 export function createPathHint(resources: readonly Resource[], paths: readonly string[]): (path: string) => string {
   const inInterface = paths.filter((path) => path.startsWith(basePath));
@@ -38,7 +38,7 @@ export function createPathHint(resources: readonly Resource[], paths: readonly s
   const documentation = paths.includes("/docs") ? "; `/docs` describes them" : "";
   return (sent) => {
     const segments = sent.slice(0, maxPathLength).split("/").filter(Boolean).slice(0, maxSegments);
-    // The folders of the documentation have names of resources in them too.
+    // The documentation's folders contain resource names too.
     const isDocumentation = others.folders.has(segments[0] ?? "");
     const meant = isDocumentation
       ? (others.findWhole(segments) ?? others.findPart(segments.slice(1)))
@@ -46,12 +46,12 @@ export function createPathHint(resources: readonly Resource[], paths: readonly s
     if (meant !== undefined) return `did you mean \`${meant}\`?`;
     if (isDocumentation) {
       const beside = paths.filter((path) => path.startsWith(`/${segments[0]}/`));
-      return beside.length > maxListed ? "`/docs/guide` lists the pages" : `there is ${quoted(beside)}`;
+      return beside.length > maxListed ? "`/docs/guide` lists the pages" : `try ${quoted(beside)}`;
     }
     if (adminNames.some((name) => stemOf(segments[0] ?? "") === name || stemOf(segments.at(-1) ?? "") === name))
-      return "the console and `/metrics` have another address: that of the admin listener, which the operator of this server knows";
+      return "the console and `/metrics` are on the admin listener; ask this server's operator for its address";
     const other = others.findPart(segments) ?? others.findWhole(segments) ?? others.findWhole(segments.slice(-1));
-    return other === undefined ? `there is ${quoted(lists)}${documentation}` : `did you mean \`${other}\`?`;
+    return other === undefined ? `available paths: ${quoted(lists)}${documentation}` : `did you mean \`${other}\`?`;
   };
 }
 
@@ -59,21 +59,21 @@ function quoted(paths: readonly string[]): string {
   return paths.map((path) => `\`${path}\``).join(", ");
 }
 
-/** Returns the name after the base path: `brands` for `/restapi/brands/{id}.json`. */
+/** Returns `brands` for `/restapi/brands/{id}.json`. */
 function nameIn(path: string): string {
   return path.slice(basePath.length).split(/[/.]/)[0] as string;
 }
 
 /**
- * Creates the function that returns a path of the REST interface that is similar to `segments`; undefined if none is. Takes the first part that is
- * similar to a name, and the first ID and the first format after it. Ignores everything else: another base path, a version, a suffix in the wrong place.
- * @param known the paths of the interface
+ * Creates a function that finds a similar path in the REST interface. It takes the first part that resembles a name, and the first ID and format after
+ * that. It ignores everything else: another base path, a version, a misplaced suffix.
+ * @param known the interface's paths
  */
 function createInterfaceSearch(
   resources: readonly Resource[],
   known: readonly string[],
 ): (segments: readonly string[]) => string | undefined {
-  /** The names in these paths, by the normalized names that clients may write. */
+  /** Names in these paths, by what clients may write instead (normalized). */
   const names = new Map([
     ...publicResources(resources).map(({ element, path }): [string, string] => [normalizeName(element), path]),
     ...known.map((path): [string, string] => [normalizeName(nameIn(path)), nameIn(path)]),
@@ -95,9 +95,9 @@ function createInterfaceSearch(
   };
 }
 
-/** A search for the paths outside the interface, each of which is a name of its own: `/mcp`, `/openapi.json`, `/docs/guide`. */
+/** Searches paths outside the interface, whose whole path is a name: `/mcp`, `/openapi.json`, `/docs/guide`. */
 function createNameSearch(paths: readonly string[]) {
-  // A file is also found by its name alone. A page is not, because the name may mean records that this server doesn't have, such as clients.
+  // Files can also be found by their name alone. Pages can't, because the name may mean records that this server doesn't have, such as clients.
   const files = paths.filter((path) => path.includes("."));
   const entries: [name: string, path: string][] = [
     ...files.map((path): [string, string] => [path.slice(1, -extensionOf(path).length), path]),
@@ -113,7 +113,7 @@ function createNameSearch(paths: readonly string[]) {
   }
   return {
     folders: new Set(paths.flatMap((path) => /^\/([^/]+)\//.exec(path)?.[1] ?? [])),
-    /** Returns the path of the longest run of segments that is a name, whatever is before and after it; of equally long ones, of the last. */
+    /** Returns the path named by the longest run of segments, or the last of equally long ones. */
     findPart(segments: readonly string[]): string | undefined {
       for (let length = segments.length; length > 0; length--) {
         for (let start = segments.length - length; start >= 0; start--) {
@@ -124,7 +124,7 @@ function createNameSearch(paths: readonly string[]) {
       }
       return undefined;
     },
-    /** Returns the path whose name is most similar to all segments together, and has the same extension. */
+    /** Returns the path whose name is most similar to all segments together, with the same extension. */
     findWhole(segments: readonly string[]): string | undefined {
       const sent = segments.join("/");
       const alike = stems.get(extensionOf(sent));
@@ -133,12 +133,12 @@ function createNameSearch(paths: readonly string[]) {
   };
 }
 
-/** Returns the extension of the last segment in lower case, with its dot; empty if it has none. */
+/** Lower-case, with the dot; empty if there is none. */
 function extensionOf(path: string): string {
   return /\.[a-z0-9]+$/i.exec(path)?.[0].toLowerCase() ?? "";
 }
 
-/** Returns the rest, normalized. */
+/** The path without its extension, normalized. */
 function stemOf(path: string): string {
   return normalizeName(path.slice(0, path.length - extensionOf(path).length));
 }

@@ -1,16 +1,16 @@
-// Reads the query of a request under /restapi (contract section 6). Each endpoint has the parameters of `parametersOf`, and any other one is rejected:
-// if the server ignored it, a client would get all records instead of some, or a misspelt dry run would store.
+// Reads the query of a request under /restapi (contract section 6). Each endpoint has the parameters in `parametersOf`, and rejects any other one. If we
+// ignored it, a client would get all records instead of some, or a misspelt dry run would store something.
 
 import { ProblemError } from "../model/errors.ts";
 import { filterName, parametersOf } from "../model/parameters.ts";
 import { type QueryOwner, unknownParameterDetail } from "./parameter-advice.ts";
 
 export interface QueryOptions {
-  /** The names of parameters that the operator has told the server to ignore. */
+  /** Parameters the operator told the server to ignore. */
   readonly ignoredParameters: readonly string[];
 }
 
-/** The names that libraries give to a parameter that changes with each request, so that no cache responds. */
+/** What libraries call a parameter that changes with each request to bypass caches. */
 const cacheBusters = ["_", "v", "t", "ts", "cb", "nocache", "cachebuster", "rand"];
 
 export class QueryReader {
@@ -21,8 +21,8 @@ export class QueryReader {
   }
 
   /**
-   * Returns the parameters of a query, ignored ones included.
-   * @throws ProblemError `bad-request` for a query that isn't percent-encoded UTF-8, or has a parameter that the endpoint doesn't have
+   * Returns all parameters, including ignored ones.
+   * @throws ProblemError `bad-request` for a query that isn't percent-encoded UTF-8, or has a parameter the endpoint doesn't have
    */
   read(query: string, owner: QueryOwner): URLSearchParams {
     requireUtf8(query);
@@ -40,9 +40,9 @@ function isKnown(name: string, { kind }: QueryOwner): boolean {
 }
 
 /**
- * Requires percent-encoded UTF-8. `URLSearchParams` replaces what isn't, so a client that looks a record up before it creates one would never find it.
+ * `URLSearchParams` replaces what isn't UTF-8, so a client that looks for a record before creating one would never find it.
  * @param query ASCII, as `toTarget` returns it
- * @throws ProblemError `bad-request`, which names the parameter and what is wrong in it
+ * @throws ProblemError `bad-request` unless it's percent-encoded UTF-8
  */
 function requireUtf8(query: string): void {
   if (!query.includes("%") || isUtf8(query)) return;
@@ -75,7 +75,7 @@ function faultIn(part: string): string {
   if (/%(?![0-9a-f]{2})/i.test(part)) return "a `%` isn't followed by two hexadecimal digits; write `%25` for a `%`";
   const bytes = part.match(/(?:%[0-9a-f]{2})+/gi)?.find((run) => !isUtf8(run)) ?? "";
   if (/%ED%[AB]/i.test(bytes)) return `\`${bytes.slice(0, 36)}\` has surrogates; send each character as its own UTF-8`;
-  // One or two bytes are probably letters of an older encoding between ASCII letters; more can be anything.
+  // One or two bytes are probably letters in an older encoding. More could be anything.
   const text =
     bytes.length > 6 ? "" : new TextDecoder("windows-1252").decode(Buffer.from(bytes.replaceAll("%", ""), "hex"));
   const instead = text === "" ? example : `if that is \`${text}\`, send \`${encodeURIComponent(text)}\``;

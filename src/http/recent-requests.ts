@@ -1,5 +1,5 @@
-// The last requests of each site, for the console: what an integrator needs to see. They are in memory only, and bounded. Problems are always logged.
-// Successful requests are logged only for ten minutes after an operator has looked, so that they cost nothing otherwise.
+// Keeps each site's latest requests for the console, in bounded memory. Problems are always logged. Successful requests only are for ten minutes after an
+// operator has looked, so they cost nothing otherwise.
 
 import { randomText } from "../lib/text.ts";
 import { redactKeys } from "../model/api-key.ts";
@@ -11,30 +11,28 @@ import { type LoggedRequest, maxLoggedRequests, type RequestFilter, type Request
 import type { RequestContext } from "./request-context.ts";
 import { toProblemDocument } from "./responses.ts";
 
-/** Milliseconds for which successful requests of a site are logged after an operator has looked. */
+/** How long a site's successful requests are logged after an operator has looked. */
 const watchedMs = 600_000;
-/** Maximum requests of a site that are logged in a second, of problems and of successful ones. The others are only counted. */
+/** Per site, for problems and successful requests each. Beyond that, requests are only counted. */
 const maxPerSecond = 100;
-/** Maximum characters of all logged requests. If there are more, the log of the site that was quiet for longest is removed. */
+/** For all sites together. Beyond that, the site that's been quiet longest loses its logs. */
 const maxTotalChars = 8 * 1024 * 1024;
-/** Maximum sites whose successful requests are logged. */
+/** How many sites can have their successful requests logged. */
 const maxWatched = 200;
 
-/** Maximum characters of a method, a path, a query, a detail, and an error. */
 const maxChars = { method: 40, path: 300, query: 300, detail: 500, field: 100, error: 200 };
-/** Maximum errors of a record, and parameters of a query. */
 const maxErrors = 5;
 const maxParameters = 20;
 
-/** A logged request: its JSON, and what filters compare. */
+/** A logged request as JSON, and what filters compare. */
 interface Entry extends Pick<LoggedRequest, "at" | "status" | "key"> {
   readonly problem: string | undefined;
-  /** Ascending in the order of logging: many requests end in the same millisecond. */
+  /** The order of logging, because many requests end in the same millisecond. */
   readonly number: number;
   readonly json: string;
 }
 
-/** The last problems of a site, or its last successful requests, the oldest first. */
+/** A site's problems or its successful requests, oldest first. */
 interface Log {
   readonly entries: Entry[];
   second: number;
@@ -50,15 +48,15 @@ interface SiteLogs {
 export class RecentRequests {
   readonly #now: () => number;
   readonly #isFiltered: (path: string) => boolean;
-  /** The logs by site. The site that was quiet for longest is the first. */
+  /** By site, starting with the one that's been quiet longest. */
   readonly #sites = new Map<number, SiteLogs>();
-  /** Until when the successful requests of a site are logged, as of `performance.now()`. */
+  /** Until when a site's successful requests are logged, as of `performance.now()`. */
   readonly #watchedUntil = new Map<number, number>();
   readonly #idPrefix = randomText(6);
   #count = 0;
   #chars = 0;
 
-  /** @param now returns the time in milliseconds since 1970 */
+  /** @param now milliseconds since 1970 */
   constructor(resources: readonly Resource[], now: () => number) {
     this.#now = now;
     const served = publicResources(resources);
@@ -66,9 +64,9 @@ export class RecentRequests {
   }
 
   /**
-   * Logs a response if it is a problem, or if an operator watches the requests of its site.
-   * @param milliseconds the time that the response took
-   * @param at the present time, as of `performance.now()`
+   * Logs a response if it's a problem or an operator is watching its site.
+   * @param milliseconds how long the response took
+   * @param at the current `performance.now()`
    */
   record(context: RequestContext, response: WireResponse, milliseconds: number, at: number): void {
     const isProblem = response.status >= 400;
@@ -78,7 +76,7 @@ export class RecentRequests {
       this.#log(site, context, response, milliseconds);
   }
 
-  /** Returns the last requests of a site that pass `filter`, and logs its successful requests for the next ten minutes. */
+  /** Returns a site's latest requests that pass `filter`, and logs its successful requests for the next ten minutes. */
   answer(site: number, filter: RequestFilter): RequestsAnswer {
     this.#watch(site, performance.now());
     const logs = this.#sites.get(site);
@@ -115,7 +113,7 @@ export class RecentRequests {
     const common = { id: `${this.#idPrefix}${number}`, at, ...(log.leftOut > 0 && { leftOut: log.leftOut }) };
     const logged = { ...common, ...this.#toLogged(context, response, milliseconds) };
     log.leftOut = 0;
-    // The JSON is a text of its own. A slice of the request target would keep the whole header section in memory.
+    // JSON makes a new string. A slice of the request target would keep the whole header section in memory.
     const json = JSON.stringify(logged);
     const { status, key, problem } = logged;
     log.entries.push({ at, status, key, problem: problem?.code, number, json });
@@ -123,7 +121,7 @@ export class RecentRequests {
     this.#evict();
   }
 
-  /** Returns the logs of a site, which is then the last one to be evicted. */
+  /** Returns a site's logs and makes them the last to be evicted. */
   #logsOf(site: number): SiteLogs {
     const newLog = (): Log => ({ entries: [], second: 0, inSecond: 0, leftOut: 0 });
     const logs = this.#sites.get(site) ?? { problems: newLog(), successes: newLog() };
@@ -155,7 +153,7 @@ export class RecentRequests {
     };
   }
 
-  /** Returns a query with the values of those parameters that the interface declares. Other values may be secrets. */
+  /** Hides the values of parameters that the interface doesn't declare, since they may be secrets. */
   #shownQuery(query: string): string {
     const parameters = query.split("&", maxParameters + 1);
     const shown = parameters.slice(0, maxParameters).map((parameter) => {
@@ -174,7 +172,7 @@ export class RecentRequests {
   }
 }
 
-/** Returns the ID of the site that host and key select; undefined if no site has the host. */
+/** Undefined if no site has the host. */
 function siteIdOf({ site, sandbox, key }: RequestContext): number | undefined {
   return sandbox !== undefined && key ? key.siteId : site?.id;
 }
@@ -187,7 +185,7 @@ function passes({ at, status, key, problem }: Entry, filter: RequestFilter): boo
   );
 }
 
-/** Returns what a problem document says about its errors. Keys in the document are already shortened. */
+/** Keys in the document are already shortened. */
 function toLoggedErrors({ detail, errors = [] }: ReturnType<typeof toProblemDocument>) {
   return {
     detail: shorten(detail, maxChars.detail),

@@ -1,4 +1,4 @@
-// What a request is on its way to its response: its route, its context, and the view of its site after authorization.
+// What accompanies a request on its way to a response: its route, its context and, once it's authorized, a view of its site.
 
 import type { Format } from "../formats/format.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
@@ -15,19 +15,19 @@ import type { ListParameters } from "./records/list-parameters.ts";
 import type { RequestId } from "./request-ids.ts";
 
 interface RouteBase {
-  /** The route's name in the metrics and the log: its path, with `{id}` for an ID. Never text that a client has chosen. */
+  /** The route's name in metrics and logs: its path, with `{id}` in place of an ID. Clients can't choose it. */
   readonly label: string;
-  /** All methods, in the order of `Allow`. */
+  /** In the order of `Allow`. */
   readonly methods: readonly string[];
-  /** The label of GET and HEAD in the histogram of durations; undefined for a route that needs no key. */
+  /** The label for GET and HEAD in the duration histogram; undefined for a route that needs no key. */
   readonly readOperation?: string;
-  /** The label of the other methods in this histogram; by default `write`. */
+  /** The label for all other methods. Default: `write`. */
   readonly writeOperation?: string;
-  /** Whether the key may also be a bearer token, in `Authorization`. */
+  /** Whether the key may also be sent as a bearer token in `Authorization`. */
   readonly acceptsBearer?: boolean;
-  /** Returns the detail of the problem for a method that is not in `methods`; undefined for a general text. */
+  /** What to tell a client that uses a method not in `methods`; undefined for the general message. */
   methodNotAllowedDetail?(method: string): string | undefined;
-  /** Further header fields that scripts of other origins may send. */
+  /** More headers that scripts from other origins may send. */
   readonly allowedHeaders?: readonly string[];
 }
 
@@ -37,12 +37,12 @@ export interface PublicRoute extends RouteBase {
   respond(context: RequestContext): MaybePromise<WireResponse>;
 }
 
-/** A route of a site. It gets requests with a valid key, and an up-to-date view of their site. */
+/** A route that only gets requests with a valid key, along with an up-to-date view of their site. */
 export interface SiteRoute extends RouteBase {
   readonly kind: "site";
-  /** Long polls and lists take long, so they have labels of their own. */
+  /** Long polls and lists are slow, so they have their own labels. */
   readonly readOperation: string;
-  /** Returns no promise if the response can be made from memory. Otherwise authorizes the request again before it responds. */
+  /** Synchronous if memory is enough for the response. Otherwise it authorizes the request again before responding. */
   respond(context: RequestContext, authorized: AuthorizedView): MaybePromise<WireResponse>;
 }
 
@@ -51,7 +51,7 @@ export interface ResourceRoute extends SiteRoute {
   readonly isList: boolean;
   readonly resource: Resource;
   readonly format: Format;
-  /** Parses the query of a read; undefined if it has no parameter with an effect. @throws ProblemError `bad-request` */
+  /** Parses the query of a read; undefined if no parameter has an effect. @throws ProblemError `bad-request` */
   parseQuery(query: string): ListParameters | undefined;
 }
 
@@ -59,13 +59,13 @@ export type Route = PublicRoute | SiteRoute;
 
 export interface RouteMatch {
   readonly target: RequestTarget;
-  /** Undefined if the path does not exist, or the request could not be read. */
+  /** Undefined if the path doesn't exist or the request couldn't be read. */
   readonly route: Route | undefined;
-  /** The ID of the record in the path; undefined if the path has no ID or an invalid one. */
+  /** Undefined if the path has no ID or an invalid one. */
   readonly recordIdInPath: number | undefined;
 }
 
-/** Why a key was rejected. The response doesn't tell `unknown` and `expired or revoked` apart (contract section 1); the log and the metrics do. */
+/** Why a key was rejected. Only logs and metrics tell `unknown` from `expired or revoked`; the response doesn't (contract section 1). */
 export type KeyRejection =
   | "missing"
   | "malformed"
@@ -76,15 +76,15 @@ export type KeyRejection =
   | "over its rate";
 
 interface BatchSummary {
-  /** The number of batch operations; of an undo, of records that its run has changed. */
+  /** The number of batch operations or, for an undo, of records its run changed. */
   readonly operations: number;
-  /** The run under which the changes were stored; null if nothing was stored. */
+  /** Null if nothing was stored. */
   readonly run: string | null;
-  /** The numbers of its operations by result, for the metrics; undefined for a dry run, a replay and an undo. */
+  /** Undefined for dry runs, replays and undos. */
   readonly counts?: BatchCounts | undefined;
 }
 
-/** Numbers of batch operations by result. If a fault prevents a whole batch request, all its operations are rejected. */
+/** Operation counts by result, for the metrics. If an error rejects a whole batch, all its operations count as rejected. */
 export interface BatchCounts {
   readonly changed: number;
   readonly unchanged: number;
@@ -93,43 +93,43 @@ export interface BatchCounts {
 
 export interface RequestContext extends RouteMatch {
   readonly request: WireRequest;
-  /** The request ID, in `X-Request-Id` and in the log. */
+  /** As in `X-Request-Id` and the log. */
   readonly id: RequestId;
-  /** The effective method: the request's own, or on a POST the method in `X-HTTP-Method-Override`. */
+  /** The request's own method or, for a POST, the one in `X-HTTP-Method-Override`. */
   readonly method: string;
-  /** Header fields about the key's rate limit, for every response to the request. Only authorizer.ts sets them. */
+  /** The key's rate limit headers, for every response to the request. Only authorizer.ts sets them. */
   rateLimit: Readonly<Record<string, string>> | undefined;
-  /** Milliseconds spent in a long poll. The slow-request log subtracts them. */
+  /** Milliseconds spent in a long poll, which don't make a request slow. */
   longPollMs: number;
-  /** The site of the host. Only the folder `authorization` sets this and the next three members; mcp/read-request.ts copies them from the inner request. */
+  /** The host's site. Only `authorization` sets this and the next three members, but mcp/read-request.ts copies them from the inner request. */
   site: Site | undefined;
-  /** The key of the request, also if it was rejected; undefined if it is unknown. */
+  /** Set even if the key was rejected; undefined if it's unknown. */
   key: ApiKey | undefined;
-  /** The name of the sandbox that the key selects, in `X-Sandbox`; undefined for the live site. */
+  /** The name of the sandbox the key selects, as in `X-Sandbox`; undefined for a live site. */
   sandbox: string | undefined;
-  /** Why the key was rejected, for the log and the metrics; undefined if it was not. */
+  /** Undefined if the key wasn't rejected. */
   keyRejection: KeyRejection | undefined;
-  /** Whether the request is a dry run, so that every response to it has `X-Dry-Run`. Its route sets it. */
+  /** Whether every response to the request has `X-Dry-Run`. Set by its route. */
   isDryRun: boolean;
-  /** The summary of a batch request or an undo; undefined for other requests. Its route sets it. */
+  /** Undefined unless the request is a batch or an undo. Set by its route. */
   batch: BatchSummary | undefined;
-  /** The error of the response; undefined for a response without an error. */
+  /** Undefined unless the response is a problem. */
   problem: ProblemError | undefined;
 }
 
 export interface AuthorizedView<View extends SiteView = SiteView> {
   readonly key: ApiKey;
   readonly siteView: View;
-  /** The head of the system site as of which key and site are valid. */
+  /** The head of the system site at which the key and site were checked. */
   readonly systemHead: Head;
 }
 
-/** Returns an entry of the route table: a public route at `path`, for GET and HEAD. */
+/** Makes a route table entry for GET and HEAD. */
 export function publicRoute(path: string, respond: PublicRoute["respond"]): [path: string, route: PublicRoute] {
   return [path, { kind: "public", label: path, methods: ["GET", "HEAD"], respond }];
 }
 
-/** Returns an entry of the route table: a route of a site at `path`. */
+/** Makes a route table entry. */
 export function siteRoute<T extends Omit<SiteRoute, "kind" | "label">>(
   path: string,
   route: T,
@@ -137,14 +137,17 @@ export function siteRoute<T extends Omit<SiteRoute, "kind" | "label">>(
   return [path, { ...route, kind: "site", label: path }];
 }
 
-/** Returns the part of a record's path where the ID is expected: between the last slash and the last dot. It may be an invalid ID. */
+/** Returns what's between the last slash and the last dot, where a record's path has its ID. It may not be a valid one. */
 export function idIn(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1, path.lastIndexOf("."));
 }
 
 export function recordNotFoundError({ resource }: ResourceRoute, id: string | number): ProblemError {
   if (toId(String(id)) === undefined) {
-    return new ProblemError("not-found", `invalid ID \`${String(id).slice(0, 40)}\`: an ID is a whole number from 1`);
+    return new ProblemError(
+      "not-found",
+      `invalid ID \`${String(id).slice(0, 40)}\`: IDs are whole numbers, starting at 1`,
+    );
   }
   return new ProblemError("not-found", `there is no ${resource.singular} with the ID ${id}`);
 }

@@ -1,4 +1,4 @@
-// Logs requests: all of them with `--access-log`, otherwise only slow requests and requests with a rejected key.
+// Logs slow requests and those whose key was rejected, or with `--access-log`, all of them.
 
 import type { Logger } from "pino";
 import { createLogRateLimiter, type LineWriter, type LogRateLimiter } from "../lib/logging.ts";
@@ -11,9 +11,9 @@ import type { RequestContext } from "./request-context.ts";
 import { traceIn } from "./request-ids.ts";
 
 export interface RequestLogOptions {
-  /** Whether the last entry of `X-Forwarded-For` is the client's address, because a proxy adds it. */
+  /** Whether a proxy adds the client's address to `X-Forwarded-For`, so that its last entry can be trusted. */
   readonly trustProxy: boolean;
-  /** Minimum milliseconds of a slow request; infinity to log no request as slow. */
+  /** From how many milliseconds on a request is slow; infinity for never. */
   readonly slowMs: number;
 }
 
@@ -30,7 +30,7 @@ export class RequestLog {
     this.#logLimit = createLogRateLimiter(now);
   }
 
-  /** Logs a response, if it is slow, its key was rejected, or all requests are logged. @param milliseconds the time that it took to make */
+  /** @param milliseconds how long the response took */
   logResponse(context: RequestContext, response: WireResponse, milliseconds: number): void {
     const isSlow = milliseconds - context.longPollMs >= this.#options.slowMs;
     if (isSlow || context.keyRejection || this.#accessLog) this.#write(context, response, milliseconds, isSlow);
@@ -69,17 +69,17 @@ export class RequestLog {
   }
 }
 
-/** The number of the log level "info", as in the other lines of the log. */
+/** The log level "info", as a number like in the other lines of the log. */
 const info = 30;
 
-/** Escapes all characters outside ASCII in a JSON text, because some of them control a terminal or reorder its text. */
+/** Escapes all non-ASCII characters in JSON, because some of them control a terminal or reorder its text. */
 function toAscii(text: string): string {
   return text.replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** Maximum characters of a method that are logged. A longer method is not registered. */
+/** No registered method is longer. */
 const maxMethodLength = 40;
-/** Maximum characters of a path that are logged. Each takes up to six bytes, so a line stays within `maxLineBytes` (lib/logging.ts). */
+/** A character takes up to six bytes, so a line stays within `maxLineBytes` (lib/logging.ts). */
 const maxPathLength = 500;
 
 function shortened(path: string): string {

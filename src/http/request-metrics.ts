@@ -1,4 +1,4 @@
-// Counts requests for Prometheus; the admin listener serves the result. No label value comes from a client, so the number of series is limited.
+// Counts requests for Prometheus; the admin listener serves the result. Label values never come from clients, so the number of series is limited.
 
 import type { Registry } from "prom-client";
 import { once } from "../lib/concurrency.ts";
@@ -19,7 +19,7 @@ export type Metrics = ReturnType<typeof createMetrics>;
 
 interface RequestCounts {
   readonly statuses: number[];
-  /** Durations in milliseconds. All endpoints and methods of the same operation share one histogram. */
+  /** In milliseconds. All endpoints and methods with the same operation share a histogram. */
   readonly durations: Histogram;
 }
 
@@ -27,7 +27,7 @@ type Counts = Map<Route | undefined, Map<string, RequestCounts>>;
 
 const batchResults: readonly (keyof BatchCounts)[] = ["changed", "unchanged", "rejected"];
 
-/** Creates the metrics. @param others returns the metrics that are not counted here */
+/** @param others returns the metrics that aren't counted here */
 export function createMetrics(others: (checksReadiness: boolean) => Promise<readonly MetricFamily[]>) {
   const counts: Counts = new Map();
   const sandboxCounts: Counts = new Map();
@@ -36,7 +36,7 @@ export function createMetrics(others: (checksReadiness: boolean) => Promise<read
   const batchCounts = { changed: 0, unchanged: 0, rejected: 0 };
   const registry = once(createRegistry);
   return {
-    /** @param milliseconds the time from the request's header section to the response */
+    /** @param milliseconds from the request's header section to the response */
     countResponse(
       {
         route,
@@ -56,7 +56,7 @@ export function createMetrics(others: (checksReadiness: boolean) => Promise<read
     },
     /** Loads the code that `collectSample` needs. */
     load: metricsLibrary,
-    /** Returns all metrics of this process. @param checksReadiness passed on to `others` */
+    /** Returns this process's metrics. @param checksReadiness passed on to `others` */
     collectSample: async (checksReadiness = true): Promise<MetricsSample> => [
       ...(await readSample(await registry())),
       ...requestFamilies(
@@ -66,7 +66,7 @@ export function createMetrics(others: (checksReadiness: boolean) => Promise<read
       ),
       counter(
         "storefront_batch_operations_total",
-        "Operations of batch requests, by result. If a fault prevents a whole request, all its operations are rejected.",
+        "Batch operations by result. If an error rejects a whole batch, all its operations count as rejected.",
         batchResults.map((result) => [{ result }, batchCounts[result]]),
       ),
       ...(await others(checksReadiness)),
@@ -78,15 +78,15 @@ async function createRegistry(): Promise<Registry> {
   const { collectDefaultMetrics, Registry } = await metricsLibrary();
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  // Remove gauges that are named like counters. The metrics without `_total` have the same values, by type.
+  // Remove gauges that are named like counters. The metrics without `_total` have the same values by type.
   for (const kind of ["handles", "requests", "resources"]) registry.removeSingleMetric(`nodejs_active_${kind}_total`);
-  // Remove these metrics because the runtime walks its whole heap to read them, and all but one are 0.
+  // To read these, the runtime would walk its whole heap, and all but one are 0.
   for (const part of ["total", "used", "available"])
     registry.removeSingleMetric(`nodejs_heap_space_size_${part}_bytes`);
   return registry;
 }
 
-/** The label of requests with the key of a sandbox. Requests to live sites have no such label, so that their series are the same with and without sandboxes. */
+/** Only requests with a sandbox key have this label, so that the series of live sites are the same with and without sandboxes. */
 const sandboxLabel = { sandbox: "yes" };
 
 function requestFamilies(
@@ -114,7 +114,7 @@ function requestFamilies(
   ];
 }
 
-/** @param labels further labels of each value */
+/** @param labels more labels for each value */
 function* requestValues(
   counts: Counts,
   labels: Record<string, string> = {},
@@ -149,7 +149,7 @@ function countsOf(
   return ofMethod;
 }
 
-/** Returns the operation for the histogram of durations: that of the route for a GET or for other methods, `write`, or `other`. */
+/** Returns the label in the duration histogram. */
 function operationOf(route: Route | undefined, method: string): string {
   if (route?.readOperation === undefined || !route.methods.includes(method) || method === "OPTIONS") return "other";
   return method === "GET" || method === "HEAD" ? route.readOperation : (route.writeOperation ?? "write");

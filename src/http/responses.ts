@@ -1,5 +1,5 @@
-// Makes responses with the header fields that all responses have (contract section 3): a request ID, and the permission for scripts of every origin.
-// Caches may store only the documentation. Also makes problem documents of errors (contract section 8).
+// Makes responses with the headers they all have (contract section 3), such as the request ID and the permission for scripts from any origin, and turns
+// errors into problem documents (section 8). Only the documentation may be cached.
 
 import { formats, type Problem, statusOf } from "../formats/format.ts";
 import { json } from "../formats/json.ts";
@@ -19,7 +19,7 @@ import { problemHeaders } from "./common/error-response.ts";
 import { type ContentCoding, compressList } from "./compression.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** The header fields that scripts of other origins may read. They are sent only to requests with an `Origin` (Fetch section 3.2). */
+/** Headers that scripts from other origins may read. Only needed if the request has an `Origin` (Fetch section 3.2). */
 const exposedHeaders = [
   "Date",
   "ETag",
@@ -42,24 +42,24 @@ interface ResponseContent {
   readonly body: ResponseBody;
 }
 
-const everywhere = { "Access-Control-Allow-Origin": "*", "X-Content-Type-Options": "nosniff" };
+const corsHeaders = { "Access-Control-Allow-Origin": "*", "X-Content-Type-Options": "nosniff" };
 const common = toHeaderLines({
   "Cache-Control": "no-cache, no-store, must-revalidate",
   Pragma: "no-cache",
   Expires: "-1",
-  ...everywhere,
+  ...corsHeaders,
 });
-/** The start of the header section, up to the request ID: the common fields, and `Content-Type` if there is one. By type; there are few types. */
-const beginnings = new Map<string | undefined, string>();
+/** The header section up to the request ID, by content type. There are only a few types. */
+const headerPrefixes = new Map<string | undefined, string>();
 
-/** Makes a response. @param headers fields in addition to those of every response */
+/** @param headers in addition to those every response has */
 export function toResponse(
   { id, request, rateLimit, sandbox, isDryRun }: RequestContext,
   status: number,
   content: ResponseContent | null,
   headers: HeaderValues = {},
 ): WireResponse {
-  let lines: HeaderParts = [responseHeaderStart(content?.type), id.parts, "\r\n", toHeaderLines(headers)];
+  let lines: HeaderParts = [headerPrefix(content?.type), id.parts, "\r\n", toHeaderLines(headers)];
   if (rateLimit) lines = [lines, toHeaderLines(rateLimit)];
   if (sandbox !== undefined) lines = [lines, toHeaderLines({ "X-Sandbox": sandbox })];
   if (isDryRun) lines = [lines, dryRunHeader];
@@ -70,7 +70,6 @@ export function toResponse(
 interface EncodedContent {
   readonly type: string;
   readonly list: TextInParts;
-  /** The content coding; undefined for none. */
   readonly coding: ContentCoding | undefined;
 }
 
@@ -95,20 +94,20 @@ export function toCacheableResponse(
   body: ResponseBody,
   headers: HeaderValues,
 ): WireResponse {
-  return { status, headers: toHeaderLines({ ...everywhere, "X-Request-Id": id.parts, ...headers }), body };
+  return { status, headers: toHeaderLines({ ...corsHeaders, "X-Request-Id": id.parts, ...headers }), body };
 }
 
-function responseHeaderStart(type: string | undefined): string {
-  let beginning = beginnings.get(type);
-  if (beginning === undefined) {
+function headerPrefix(type: string | undefined): string {
+  let prefix = headerPrefixes.get(type);
+  if (prefix === undefined) {
     const typeLine = type === undefined ? [] : toHeaderLines({ "Content-Type": type });
-    beginning = joinParts([common, typeLine, "X-Request-Id: "]);
-    beginnings.set(type, beginning);
+    prefix = joinParts([common, typeLine, "X-Request-Id: "]);
+    headerPrefixes.set(type, prefix);
   }
-  return beginning;
+  return prefix;
 }
 
-/** Makes a response with a problem document (RFC 9457), in XML if the path ends in `.xml`, otherwise in JSON. */
+/** Responds with a problem document (RFC 9457), in XML if the path ends in `.xml` and in JSON otherwise. */
 export function toProblemResponse(context: RequestContext, problemError: ProblemError): WireResponse {
   context.problem = problemError;
   const format = formats.find(({ name }) => context.target.path.endsWith(`.${name}`)) ?? json;
@@ -116,7 +115,7 @@ export function toProblemResponse(context: RequestContext, problemError: Problem
   return toResponse(context, statusOf(problemError.code), content, problemHeaders(problemError));
 }
 
-/** Returns the problem document of an error. A problem can quote what the client has sent. A key in it is shortened, because clients log problems. */
+/** A problem can quote what the client sent, and clients log problems, so any key in it is shortened. */
 export function toProblemDocument(
   context: Pick<RequestContext, "id">,
   { code, message, fieldErrors }: ProblemError,

@@ -1,4 +1,4 @@
-// Finds the route of a request target. To add a kind of endpoint, write a file that makes its routes, and add it to `createRoutes`.
+// Finds the route for a request target. To add an endpoint, write a file that makes its routes, and add it to `createRoutes`.
 
 import { BoundedCache } from "../lib/bounded-cache.ts";
 import { toId } from "../model/record.ts";
@@ -31,11 +31,10 @@ export interface RouteDependencies extends HttpDependencies {
   readonly mcp: McpOptions;
 }
 
-/** All routes of the public listener. */
 export type Routes = ReturnType<typeof createRoutes>;
 
 export function createRoutes(dependencies: RouteDependencies) {
-  // All routes share these: an idempotency key names one request, wherever it is sent to, and the places bound the memory of the process.
+  // Shared by all routes: an idempotency key stands for one request, whatever its path, and the places limit the memory of the whole process.
   const idempotencies = new RunningIdempotencyKeys();
   const batchPlaces = new BatchPlaces();
   const routes = new Map<string, Route>([
@@ -53,7 +52,7 @@ export function createRoutes(dependencies: RouteDependencies) {
   let hint = createHint(documentation.paths());
   const missingDetail = (path: string) => {
     if (hint.documents !== documentation.paths()) hint = createHint(documentation.paths());
-    return `there is nothing at this path; ${hint.find(path)}`;
+    return `no such path; ${hint.find(path)}`;
   };
   const documentationRoute = documentation.createRouteSearch(missingDetail);
   const serverRoute = optionsOfServer([...routes.values()]);
@@ -66,21 +65,21 @@ export function createRoutes(dependencies: RouteDependencies) {
   };
   const known = new BoundedCache(1024, 200, find);
   return {
-    /** Returns the route of a request target. @param sent the target as sent, one character per byte */
+    /** @param sent the target as sent, one character per byte */
     find: (sent: string) => known.get(sent),
-    /** Returns the detail of the problem for a path that does not exist: it has the path that the client probably meant, or a list of paths. */
+    /** Returns what to tell a client about a path that doesn't exist: the path it probably meant, or a list of paths. */
     missingDetail,
   };
 }
 
-/** Returns the route of `OPTIONS *`, which asks for the methods of the whole server (RFC 9110 section 9.3.7). No other method has this target. */
+/** `OPTIONS *` asks for the methods of the server as a whole (RFC 9110 section 9.3.7). No other method can have this target. */
 function optionsOfServer(routes: readonly Route[]): PublicRoute {
   const methods = [...new Set(routes.flatMap((route) => route.methods))];
   const respond = (context: RequestContext) => toResponse(context, 204, null, { Allow: methods.join(", ") });
   return { kind: "public", label: "*", methods: ["OPTIONS"], respond };
 }
 
-/** Replaces the name before the suffix by `{id}`: `/restapi/brands/{id}.json` for `/restapi/brands/12.json`. Empty if the path has no such name. */
+/** Turns `/restapi/brands/12.json` into `/restapi/brands/{id}.json`. Returns an empty string if the path has no suffix with a name before it. */
 function withoutId(path: string): string {
   const slash = path.lastIndexOf("/") + 1;
   const dot = path.indexOf(".", slash);

@@ -20,11 +20,11 @@ import { createMetrics } from "./request-metrics.ts";
 import { serverFamilies } from "./server-metrics.ts";
 
 export interface HttpServer extends Listener {
-  /** Returns the metrics of this process. @param checksReadiness whether to check if the server is ready, which commits a write without effect */
+  /** Returns this process's metrics. @param checksReadiness whether to check readiness, which commits a write without effect */
   sample(checksReadiness?: boolean): Promise<MetricsSample>;
-  /** Answers a question about the activity of a site, as far as this process knows. */
+  /** Answers a question about a site's activity, as far as this process knows. */
   answer(question: ActivityQuestion): ActivityAnswer;
-  /** Makes `/readyz` fail, and resolves after `seconds` seconds, in which the server still serves. Call it before `stop`. */
+  /** Makes `/readyz` fail but keeps serving, and resolves after `seconds`. Call it before `stop`. */
   drain(seconds: number): Promise<void>;
 }
 
@@ -35,18 +35,18 @@ interface HttpOptions
     QueryOptions,
     RequestLogOptions {}
 
-/** Milliseconds between the start and the loading of further code. */
+/** When to load more code, in milliseconds after the start. */
 const loadDelayMs = 250;
 
-/** Maximum size of a request body, in bytes (contract section 4). Batch requests may have more (`readBatchBody`). */
+/** Contract section 4. Batches may be larger (`readBatchBody`). */
 const maxPublicBodyBytes = 1024 * 1024;
 
-/** Maximum bytes that the kernel receives ahead, as many as the wire leaves unread (streams.ts). Requests are small, and there are many clients. */
+/** How much the kernel buffers before we read it, which matches what the wire leaves unread (streams.ts). Requests are small, and there are many clients. */
 const receiveBufferBytes = 64 * 1024;
 
 /**
- * Limits of the unsent bytes that the kernel accepts. With the small limit, a long list is sent in many steps, which costs CPU time; with the large
- * one, a thousand clients that do not read take 1.2 GB. Each client that does not read takes 57 kB with 16 KiB, and 103 kB with 64 KiB.
+ * How many unsent bytes the kernel accepts. With the small limit, sending a long list takes many steps and more CPU time; with the large one, a thousand
+ * clients that don't read take 1.2 GB. Each client that doesn't read takes 57 kB at 16 KiB, and 103 kB at 64 KiB.
  */
 const unsentLimits = { small: 64 * 1024, smaller: 16 * 1024, many: 512, large: 1024 * 1024, places: 128 };
 
@@ -71,7 +71,7 @@ export function serveHttp(options: HttpOptions, dependencies: HttpDependencies):
     drain: (seconds) => readiness.drain(seconds),
     async stop(seconds, idleSeconds) {
       clearTimeout(loading);
-      // Stop the listener before the polls, so that the responses of the polls end their connections.
+      // Stop the listener before the polls, so that their responses end their connections.
       const stopped = listener.stop(seconds, idleSeconds);
       longPolls.stop();
       await stopped;
@@ -82,7 +82,7 @@ export function serveHttp(options: HttpOptions, dependencies: HttpDependencies):
 
 type ListenerState = Omit<Parameters<typeof serverFamilies>[1], "longPolls" | "isReady">;
 
-/** Creates the handler of the public listener and its parts, without a socket. @param stateOf returns the state of the listener */
+/** Creates the handler and its parts, without a socket. @param stateOf returns the listener's state */
 export function createHttpParts(
   options: AuthorizerOptions &
     McpOptions &
@@ -118,7 +118,7 @@ export function createHttpParts(
   return { ...own, handler: new HttpHandler({ ...dependencies, ...own, mcp: options }) };
 }
 
-/** Answers a question about the activity of a site. The question may come from another program version. */
+/** The question may come from another version of the program. */
 function answerQuestion(
   question: ActivityQuestion,
   { keyTraffic, recentRequests }: Pick<ReturnType<typeof createHttpParts>, "keyTraffic" | "recentRequests">,
@@ -128,8 +128,8 @@ function answerQuestion(
 }
 
 /**
- * Loads some code soon after the start, so that the server starts quickly. Do not load it at the first request that needs it: all file descriptors
- * can be in use by then, and the runtime never repeats a failed import. Returns the timer.
+ * Loads some code soon after the start, so that the server starts quickly. Don't wait for the first request that needs it: by then, all file descriptors may
+ * be in use, and the runtime never retries a failed import. Returns the timer.
  */
 function loadSoon(loads: readonly (() => Promise<unknown>)[], log: Logger): NodeJS.Timeout {
   const loadAll = async () => {

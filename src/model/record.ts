@@ -161,7 +161,7 @@ export function toId(digits: string): number | undefined {
 export function requireOneId(candidates: readonly (number | undefined)[], hint: string): number {
   const ids = candidates.filter((id) => id !== undefined);
   const [id] = ids;
-  if (id === undefined) throw new ProblemError("ambiguous-id", `which record? ${hint}`);
+  if (id === undefined) throw new ProblemError("ambiguous-id", `no record given: ${hint}`);
   if (ids.every((other) => other === id)) return id;
   const named = [...new Set(ids)].join(", ");
   throw new ProblemError("ambiguous-id", `the path, the query and the body name different records: ${named}`);

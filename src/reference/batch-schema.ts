@@ -1,11 +1,10 @@
-// JSON Schema of batch requests and of undo, and of their responses (contract section 14). OpenAPI uses the same schemas.
+// JSON Schema of batch requests, undo and their responses (contract section 14). OpenAPI uses the same schemas.
 
 import { maxBatchOperations } from "../model/limits.ts";
 import { type Resource, writtenResources } from "../model/resource.ts";
 import { recordSchema, type Schema, type Schemas, schemaName, withoutXml } from "./json-schema.ts";
 import { problemSchemas } from "./problem-schema.ts";
 
-/** The name of the schema of each document. */
 export const batchSchemaNames = {
   request: "Batch",
   response: "BatchResults",
@@ -62,7 +61,7 @@ function operationNameOf({ element }: Resource): string {
 function requestSchema(base: string): Schema {
   return {
     title: "Batch request",
-    description: "Operations that are stored together, in order. By default, all of them or none.",
+    description: "Operations to store together, in order. By default, all of them are stored or none.",
     type: "object",
     required: ["Operations"],
     properties: {
@@ -78,11 +77,11 @@ function requestSchema(base: string): Schema {
   };
 }
 
-/** Returns the schema of an operation on any resource. It has a name of its own, because generators make a type of it. */
+/** An operation on any resource. It has its own name because generators turn it into a type. */
 function anyOperation(resources: readonly Resource[], base: string): Schema {
   return {
     title: "Batch operation",
-    description: "An operation of a batch request. `Resource` says on which resource.",
+    description: "An operation in a batch request. `Resource` says which resource it's on.",
     oneOf: resources.map((resource) => ({ $ref: base + operationNameOf(resource) })),
     discriminator: {
       propertyName: "Resource",
@@ -93,13 +92,13 @@ function anyOperation(resources: readonly Resource[], base: string): Schema {
 }
 
 const recordDescription =
-  "The fields of the new record, or those to change, as in a single request. For a DELETE, none or only the ID.";
+  "The new record's fields, or those to change, as in a single request. For a DELETE, leave it out or send only the ID.";
 
 function operationSchema(resource: Resource, base: string): Schema {
   const { singular, path, element } = resource;
   return {
     title: `Operation on ${element}`,
-    description: `Creates, changes or deletes one ${singular}. A new ${singular} needs its required fields in \`Record\`, and has no ID. In XML, \`Record\` is the element \`${element}\`, and the other members are attributes.`,
+    description: `Creates, changes or deletes one ${singular}. To create one, put its required fields in \`Record\` and leave out the ID. In XML, \`Record\` is the element \`${element}\`, and the other members are attributes.`,
     type: "object",
     required: ["Method", "Resource"],
     properties: {
@@ -110,17 +109,17 @@ function operationSchema(resource: Resource, base: string): Schema {
           "`POST` creates a record, `PUT` and `PATCH` change the fields in `Record`, and `DELETE` deletes the record.",
         ...attribute,
       },
-      Resource: { type: "string", enum: [path], description: "The resource, as in its path.", ...attribute },
+      Resource: { type: "string", enum: [path], description: "The resource, as in its URL.", ...attribute },
       ID: {
         ...positive,
         description:
-          "ID of the record to change or delete. `Record` can have it instead. With `match`, a PUT without an ID finds its record by a value.",
+          "ID of the record to change or delete, unless it's in `Record`. With `match`, a PUT without an ID finds its record by a value.",
         examples: [1],
         ...attribute,
       },
       IfMatch: {
         type: "string",
-        description: "As the header field `If-Match` of a single request: the `ETag` that the record must have.",
+        description: "Like `If-Match` in a single request: the `ETag` the record must still have.",
         examples: ['"k3f9a1Zq.18.5d8c12ab-json"'],
         ...attribute,
       },
@@ -133,7 +132,7 @@ function operationSchema(resource: Resource, base: string): Schema {
 
 const runSchema: Schema = {
   type: "string",
-  description: "The run: the ID of this batch, with which it can be undone.",
+  description: "The run: this batch's ID, which you need to undo it.",
   examples: ["k3J9aZ0q-18-3"],
   ...attribute,
 };
@@ -142,20 +141,20 @@ const newRunSchema: Schema = {
   ...runSchema,
   type: ["string", "null"],
   description:
-    "The run: the ID of what this request has stored, with which it can be undone. Null if nothing was stored, as after a dry run. In XML, an attribute, or none.",
+    "The run: the ID of what this request stored, which you need to undo it. Null if nothing was stored, such as by a dry run. In XML, an attribute, absent instead of null.",
 };
 
 function responseSchema(base: string): Schema {
   return {
     title: "Batch results",
-    description: "What became of the operations of a batch request.",
+    description: "What happened to each operation in a batch request.",
     type: "object",
     required: ["Run", "Results"],
     properties: {
       Run: newRunSchema,
       Results: {
         type: "array",
-        description: "One result for each operation, in the same order.",
+        description: "One result per operation, in the same order.",
         maxItems: maxBatchOperations,
         items: { $ref: base + resultName },
       },
@@ -167,7 +166,7 @@ function responseSchema(base: string): Schema {
 function resultSchema(resources: readonly Resource[], base: string): Schema {
   return {
     title: "Batch result",
-    description: "The result of an operation: the record, or with `atomic=0` the problem.",
+    description: "An operation's result: the record, or with `atomic=0`, possibly a problem.",
     type: "object",
     required: ["Status"],
     properties: {
@@ -175,23 +174,24 @@ function resultSchema(resources: readonly Resource[], base: string): Schema {
         type: "integer",
         minimum: 200,
         maximum: 599,
-        description: "The status code of the same operation as a single request.",
+        description: "The status code the operation would get as a single request.",
         examples: [201],
         ...attribute,
       },
       Changed: {
         type: "boolean",
-        description: "Whether the operation changed the record. Absent if the operation was rejected.",
+        description: "Whether the operation changed the record. Absent if it was rejected.",
         ...attribute,
       },
       ETag: {
         type: "string",
-        description: "The `ETag` of the record after the operation, for `If-Match`. Absent if the record was deleted.",
+        description: "The record's `ETag` after the operation, for `If-Match`. Absent if the record was deleted.",
         examples: ['"k3f9a1Zq.18.5d8c12ab-json"'],
         ...attribute,
       },
       Record: {
-        description: "The record after the operation, or the deleted record. In XML, the element of the resource.",
+        description:
+          "The record after the operation, or as it was before it was deleted. In XML, the resource's element.",
         anyOf: resources.map((resource) => ({ $ref: base + schemaName(resource, "whole") })),
       },
       Problem: { description: "Why the operation was rejected.", $ref: `${base}Problem` },
@@ -202,7 +202,7 @@ function resultSchema(resources: readonly Resource[], base: string): Schema {
 
 const undoSchema: Schema = {
   title: "Undo",
-  description: "Names the run to undo.",
+  description: "The run to undo.",
   type: "object",
   required: ["Run"],
   properties: {
@@ -215,17 +215,25 @@ const undoSchema: Schema = {
 function undoneSchema(base: string): Schema {
   return {
     title: "Undone",
-    description: "What an undo has changed. Records that were changed after the run are left alone.",
+    description: "What an undo changed. Records that have changed since the run are skipped.",
     type: "object",
     required: ["Run", "Deleted", "Restored", "Unchanged", "Skipped"],
     properties: {
       Run: newRunSchema,
-      Deleted: { ...count, description: "Records that the run had created.", examples: [2] },
-      Restored: { ...count, description: "Records that are again as before the run.", examples: [5] },
-      Unchanged: { ...count, description: "Records that were already as before the run.", examples: [0] },
+      Deleted: {
+        ...count,
+        description: "How many records were deleted, because the run had created them.",
+        examples: [2],
+      },
+      Restored: {
+        ...count,
+        description: "How many records were restored to how they were before the run.",
+        examples: [5],
+      },
+      Unchanged: { ...count, description: "How many records were already as they were before the run.", examples: [0] },
       Skipped: {
         type: "array",
-        description: "Records that were left alone, because they were changed after the run.",
+        description: "Records that were skipped because they've changed since the run.",
         maxItems: maxBatchOperations,
         items: { $ref: base + skippedName },
       },
@@ -237,13 +245,18 @@ function undoneSchema(base: string): Schema {
 function skippedSchema(resources: readonly Resource[]): Schema {
   return {
     title: "Skipped record",
-    description: "A record that was changed after the run.",
+    description: "A record that has changed since the run.",
     type: "object",
     required: ["Resource", "ID", "Revision"],
     properties: {
-      Resource: { type: "string", enum: resources.map(({ path }) => path), description: "Its resource.", ...attribute },
+      Resource: {
+        type: "string",
+        enum: resources.map(({ path }) => path),
+        description: "The record's resource.",
+        ...attribute,
+      },
       ID: { ...positive, description: "ID of the record.", examples: [12], ...attribute },
-      Revision: { ...positive, description: "The revision of its latest change.", examples: [31], ...attribute },
+      Revision: { ...positive, description: "Revision of its latest change.", examples: [31], ...attribute },
     },
     xml: { name: "Skipped" },
   };

@@ -1,21 +1,17 @@
 import { gunzipSync } from "node:zlib";
 
-/** The npm package of the client. */
 export interface ClientPackage {
   readonly version: string;
-  /** Its path on this server, which contains the version. Another build has another version. */
+  /** Its path on this server, including the version, which differs for each build. */
   readonly path: string;
   /** The archive, compressed. */
   readonly bytes: Uint8Array;
 }
 
-/** The path of the client without a version. Its content changes with the program, so the pages name the path with the version. */
+/** The content at this path changes with the program, so pages use the one with the version. */
 export const unversionedClientPath = "/docs/client.tgz";
 
-/**
- * Reads the client that belongs to this program. `npm run client` builds it; the package and the single executable of the server contain it.
- * Returns undefined in a checkout in which the client was not built.
- */
+/** Undefined in a checkout where `npm run client` hasn't built it. The server's package and single executable always contain it. */
 export async function readClientPackage(): Promise<ClientPackage | undefined> {
   const file = await import("../../dist/client.tgz", { with: { type: "file" } }).catch(() => undefined);
   if (!file) return undefined;
@@ -24,12 +20,12 @@ export async function readClientPackage(): Promise<ClientPackage | undefined> {
   return { version, path: `/docs/client-${version}.tgz`, bytes };
 }
 
-/** Replaces the version of the client in the text of a page, which is `client-<version>.tgz` in the repository. */
+/** In the repository, pages say `client-<version>.tgz`. */
 export function withClientVersion(text: string, client: ClientPackage | undefined): string {
   return client ? text.replaceAll("client-<version>.tgz", `client-${client.version}.tgz`) : text;
 }
 
-/** Returns the version in the manifest of a package. @param archive a tar archive: each file is a block of 512 bytes, and its content in such blocks */
+/** Reads the version from a package's manifest. @param archive in tar, each file is a header of 512 bytes, followed by its content in such blocks */
 function versionOf(archive: Buffer): string {
   for (let start = 0; start + 512 <= archive.length; ) {
     const name = archive.toString("latin1", start, start + 100).replace(/\0.*/s, "");

@@ -1,8 +1,8 @@
-// Renders the documents that describe the interface, all at once: http/documentation-worker.ts does that in a thread of its own.
+// Renders everything that describes the interface, all at once, in its own thread (http/documentation-worker.ts). http/documentation.ts serves it.
 //
-// Programs read OpenAPI (openapi/), JSON Schema (json-schema.ts) and XML Schema (xsd.ts). People read the guide and the reference at /docs (pages/).
-// All documents derive from the declarations of the resources, the formats, the error codes, and the Markdown files of docs/.
-// http/documentation.ts serves them. `npm run openapi` writes the documents that are committed (scripts/).
+// Programs read OpenAPI (openapi/), JSON Schema (json-schema.ts) and XML Schema (xsd.ts); people read the guide and the reference at /docs (pages/). All of it
+// derives from the resources' declarations, the formats, the error codes and the Markdown files in docs/. `npm run openapi` writes the documents that
+// are committed.
 
 import alerts from "../../docs/alerts.yml" with { type: "text" };
 import prestashopManufacturers from "../../docs/mappings/prestashop-manufacturers.json" with { type: "text" };
@@ -46,11 +46,11 @@ export interface ServedFile {
   readonly content: Uint8Array | string;
   /** `Content-Security-Policy`. */
   readonly policy?: string;
-  /** Whether the path contains a digest of the content, so that caches need not revalidate it. */
+  /** Whether the path contains a digest of the content, so that caches don't have to revalidate it. */
   readonly isVersioned?: boolean;
   /** Whether the content is already compressed. */
   readonly isCompressed?: boolean;
-  /** Whether `addressPlaceholder` in the content stands for the URL of the server, as the client sees it. */
+  /** Whether the content has `addressPlaceholder` in place of the server's URL as the client sees it. */
   readonly hasAddress?: boolean;
 }
 
@@ -58,8 +58,8 @@ const schemaType = "application/schema+json; charset=utf-8";
 const xml = "application/xml; charset=utf-8";
 
 /**
- * Renders all pages, their scripts and the documents, by path; the variants of OpenAPI by `openapiKey`.
- * @param client undefined if it was not built
+ * Renders all pages, scripts and documents, by path, and OpenAPI's variants by `openapiKey`.
+ * @param client undefined if it wasn't built
  */
 export function renderFiles(resources: readonly Resource[], client?: ClientPackage): Map<string, ServedFile> {
   const served = publicResources(resources);
@@ -128,13 +128,12 @@ function toText(document: Schema): string {
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 
-// Files to download. For integrators: example programs, request files for tools, and the client as an npm package. For operators: the files that the
-// manual names.
+// Files to download: example programs, request files for tools, the client as an npm package, and what the manual for operators mentions.
 
 const source = (name: string) => `text/x-${name}; charset=utf-8`;
 const json = "application/json; charset=utf-8";
 
-/** Content type and text, by path under /docs. The text is `unknown` because the compiler gives an imported JSON file the type of its content. */
+/** By path under /docs. The text is `unknown` because imported JSON files have the type of their content. */
 const files: Readonly<Record<string, readonly [type: string, text: unknown]>> = {
   "examples/curl.sh": [source("shellscript"), curlExample],
   "examples/python.py": [source("python"), pythonExample],
@@ -155,7 +154,7 @@ const files: Readonly<Record<string, readonly [type: string, text: unknown]>> = 
   "mappings/woocommerce-brands.json": [json, woocommerceBrands],
 };
 
-/** Request files for tools, by path. They contain the URL of the server. */
+/** Request files for tools, which contain the server's URL. */
 const requestFiles: Readonly<Record<string, readonly [type: string, text: unknown]>> = {
   "/docs/postman.json": [json, postman],
   "/docs/storefront.http": ["text/plain; charset=utf-8", httpFile],
@@ -170,12 +169,12 @@ const servedPaths: ReadonlySet<string> = new Set([
   ...guidePages.map(({ path }) => path),
 ]);
 
-/** Returns whether a path under /docs is a page or a download, to which pages can link. */
+/** Whether pages can link to a path under /docs. */
 function isServed(path: string): boolean {
   return servedPaths.has(path);
 }
 
-/** Returns the package of the client, at the path with its version, and at the path without one. */
+/** The client's package, at a path with its version and at one without. */
 function clientFiles(client: ClientPackage | undefined): [string, ServedFile][] {
   if (!client) return [];
   const file = { type: "application/gzip", content: client.bytes, isCompressed: true };

@@ -1,4 +1,4 @@
-// Makes JSON Schema 2020-12 from the declarations of the resources. OpenAPI 3.1 uses the same schemas.
+// Makes JSON Schema 2020-12 from the resources' declarations. OpenAPI 3.1 uses the same schemas.
 
 import type { Field, FieldGroup, Fields, TextField } from "../model/field.ts";
 import type { Resource } from "../model/resource.ts";
@@ -16,7 +16,7 @@ export type Schemas = Record<string, Schema>;
  */
 export type Form = "whole" | "part" | "new" | "changes";
 
-/** The largest whole number that every JSON parser reads exactly (RFC 8259 section 6). */
+/** The largest integer that all JSON parsers read exactly (RFC 8259 section 6). */
 const maxNumber = Number.MAX_SAFE_INTEGER;
 
 /** Returns the schema of a record. @param groups receives the schemas of its field groups @param base the prefix of references to these schemas */
@@ -70,7 +70,7 @@ function textSchema(field: TextField): Schema {
 
 const idSchema: Schema = {
   type: "integer",
-  description: "Identifier of the record. The server assigns it and never reuses it.",
+  description: "The record's ID. The server assigns it and never reuses it.",
   minimum: 1,
   maximum: maxNumber,
   examples: [1],
@@ -86,10 +86,10 @@ const titles: Record<Form, (resource: Resource) => string> = {
 
 const descriptions: Record<Form, (resource: Resource) => string> = {
   whole: ({ description }) => description,
-  part: ({ singular }) => `The ID of the ${singular}, and the fields that \`fields\` selects.`,
-  new: ({ singular }) => `The fields of a new ${singular}. Missing fields are stored empty.`,
+  part: ({ singular }) => `The ID of the ${singular}, and the fields selected with \`fields\`.`,
+  new: ({ singular }) => `The fields of a new ${singular}. Fields you leave out are stored empty.`,
   changes: ({ singular }) =>
-    `The fields of the ${singular} to change. Missing fields keep their values; \`""\` empties one. The ID names the record if the path does not.`,
+    `The fields of the ${singular} to change. Fields you leave out keep their values; \`""\` clears one. The ID says which record, if the path doesn't.`,
 };
 
 function required(form: Form, { fields, textFields }: Resource): Schema {
@@ -111,7 +111,7 @@ function fieldSchemas(fields: Fields, form: Form, groups: Schemas, base: string)
   );
 }
 
-/** Returns a reference to a field group. Resources share equal groups. If two groups differ but have the same name, the second gets a number. */
+/** Resources share equal groups. If two differ but have the same name, the second gets a number. */
 function groupSchema(name: string, group: FieldGroup, form: Form, groups: Schemas, base: string): Schema {
   const isWhole = form === "whole";
   const schema: Schema = {
@@ -127,7 +127,7 @@ function groupSchema(name: string, group: FieldGroup, form: Form, groups: Schema
   return { $ref: base + key };
 }
 
-/** Removes the keyword `xml`, which is in OpenAPI but not in JSON Schema. */
+/** The keyword `xml` belongs to OpenAPI, not to JSON Schema. */
 export function withoutXml<T>(schema: T): T {
   return JSON.parse(JSON.stringify(schema, (name, value) => (name === "xml" ? undefined : value)));
 }
@@ -174,18 +174,19 @@ function changeName({ element }: Resource): string {
 function pageSchema(base: string): Schema {
   return {
     title: "Changes",
-    description: "A page of the changes of a site, in order.",
+    description: "A page of a site's changes, in order.",
     type: "object",
     required: ["Changes", "Next", "More"],
     properties: {
       Changes: { type: "array", items: { $ref: base + anyChangeName } },
       Next: {
         ...cursor,
-        description: "The cursor after this page, also when nothing matched. Send it as `since` to go on.",
+        description: "The cursor after this page, even if nothing matched. Send it as `since` to continue.",
       },
       More: {
         type: "boolean",
-        description: "Whether there are changes after this page. A page without changes may have more after it.",
+        description:
+          "Whether there are more changes. If so, fetch the next page immediately, even if this one is empty.",
         xml: { attribute: true },
       },
     },
@@ -193,11 +194,11 @@ function pageSchema(base: string): Schema {
   };
 }
 
-/** Returns the schema of a change of any resource. It has a name of its own, because generators make a type of it. */
+/** A change to any resource. It has its own name because generators turn it into a type. */
 function anyChange(resources: readonly Resource[], base: string): Schema {
   return {
     title: "Change",
-    description: "A change of a record. `Resource` says of which resource.",
+    description: "A change to a record. `Resource` says which resource it belongs to.",
     oneOf: resources.map((resource) => ({ $ref: base + changeName(resource) })),
     discriminator: {
       propertyName: "Resource",
@@ -214,7 +215,7 @@ const cursor: Schema = { type: "string", examples: ["1f0c63d9a2be.18"], xml: { a
 const run: Schema = {
   type: "string",
   description:
-    "The run of the batch request or undo that made the change: all changes with this `Run` were stored together, and can be undone together. Absent for another change.",
+    "The run of the batch request or undo that made the change. All changes with this `Run` were stored together and can be undone together. Absent for other changes.",
   examples: ["k3J9aZ0q-18-3"],
   xml: { attribute: true },
 };
@@ -223,8 +224,8 @@ function changeSchema(resource: Resource, base: string): Schema {
   const { singular, path, element } = resource;
   const attribute = { xml: { attribute: true } };
   return {
-    title: `Change of ${element}`,
-    description: `What happened to one ${singular}. Treat \`create\` and \`update\` alike: store this record.`,
+    title: `Change to ${element}`,
+    description: `What happened to one ${singular}. Treat \`create\` and \`update\` the same way: store the record.`,
     type: "object",
     required: ["Cursor", "Revision", "Time", "Operation", "Resource", "ID", "ETag", "Record"],
     properties: {
@@ -232,24 +233,24 @@ function changeSchema(resource: Resource, base: string): Schema {
       Revision: {
         ...positive,
         description:
-          "The number of the change: a later change of the site has a higher one. Numbers from before and after a restore cannot be compared.",
+          "The change's number. Later changes to the site have higher ones, but numbers from before and after a restore can't be compared.",
         examples: [18],
         ...attribute,
       },
-      Time: { type: "string", format: "date-time", description: "When it happened, in UTC.", ...attribute },
+      Time: { type: "string", format: "date-time", description: "When the change was made, in UTC.", ...attribute },
       Operation: { type: "string", enum: ["create", "update", "delete"], description: "What happened.", ...attribute },
-      Resource: { type: "string", enum: [path], description: "Of which resource the record is.", ...attribute },
+      Resource: { type: "string", enum: [path], description: "The record's resource.", ...attribute },
       ID: { ...positive, description: "ID of the record.", ...attribute },
       ETag: {
         type: ["string", "null"],
         description:
-          "The `ETag` of the record after the change, as a look-up has it: send it as `If-Match`. Null when the record was deleted. In XML, an attribute, or none.",
+          "The record's `ETag` after the change, to send as `If-Match`. Null if the record was deleted. In XML, an attribute, absent instead of null.",
         examples: ['"k3f9a1Zq.18.5d8c12ab-json"'],
         ...attribute,
       },
       Run: run,
       Record: {
-        description: `The ${singular} after the change; null when it was deleted. In XML, the element \`${element}\`, or none.`,
+        description: `The ${singular} after the change, or null if it was deleted. In XML, the element \`${element}\`, absent instead of null.`,
         anyOf: [{ $ref: base + schemaName(resource, "whole") }, { type: "null" }],
         xml: { name: element },
       },

@@ -24,7 +24,7 @@ const problemMembers: Schemas = {
   type: {
     type: "string",
     format: "uri-reference",
-    description: "The problem type. It is the path of the page about it.",
+    description: "The problem type, which is also the path of the page about it.",
     enum: codes.map((code) => `/docs/problems/${code}`),
   },
   title: { type: "string", description: "The problem type in words.", examples: [problemTitles["bad-request"]] },
@@ -37,7 +37,7 @@ const problemMembers: Schemas = {
   },
   detail: {
     type: "string",
-    description: "What is wrong with this request.",
+    description: "What's wrong with this request.",
     examples: ["`limit` must be a whole number from 1 to 1000, not `0`"],
   },
   instance: {
@@ -51,7 +51,7 @@ const problemMembers: Schemas = {
 const errorsSchema: Schema = {
   type: "array",
   description:
-    "All faults of a rejected record, at most 100, or the position of the error in a body that cannot be parsed. For a batch request, the faults of all its operations.",
+    "All errors in a rejected record (at most 100), or the position of the error in a body that can't be parsed. For a batch request, the errors of all its operations.",
   xml: { wrapped: true },
 };
 
@@ -73,7 +73,7 @@ export const faultParameterSchemas: Record<keyof FaultParameters, Schema> = {
 
 const fault: Schema = {
   title: "Fault",
-  description: "One fault of a rejected record or body.",
+  description: "One error in a rejected record or body.",
   type: "object",
   required: ["field", "code", "detail"],
   properties: {
@@ -81,7 +81,7 @@ const fault: Schema = {
       type: "integer",
       minimum: 1,
       maximum: maxBatchOperations,
-      description: "The number of the operation in its batch request, from 1.",
+      description: "The operation's number in its batch request, starting at 1.",
       examples: [3],
     },
     field: {
@@ -102,10 +102,10 @@ const fault: Schema = {
     line: {
       type: "integer",
       minimum: 1,
-      description: "Line of the body if it cannot be parsed, from 1.",
+      description: "The line in the body, starting at 1, if it can't be parsed.",
       examples: [3],
     },
-    column: { type: "integer", minimum: 1, description: "Character in that line, from 1.", examples: [14] },
+    column: { type: "integer", minimum: 1, description: "The character in that line, starting at 1.", examples: [14] },
     ...faultParameterSchemas,
   },
   xml: { name: "i" },

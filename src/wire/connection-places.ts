@@ -61,7 +61,7 @@ export class ConnectionPlaces {
   makeRoom(now: number): boolean {
     if (this.#taken.size < this.#limit) return true;
     const incident = this.#endOne(now);
-    this.#handler.logIncident(incident ?? "connection turned away");
+    this.#handler.logIncident(incident ?? "connection rejected");
     return incident !== undefined;
   }
 

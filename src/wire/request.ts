@@ -42,7 +42,7 @@ export type Incident =
   | "idle connection ended"
   | "slow connection ended"
   | "waiting request ended"
-  | "connection turned away"
+  | "connection rejected"
   | "connection cut off"
   | "TLS handshake failed";
 

@@ -84,7 +84,7 @@ describe("the client", () => {
     expect(tooLong?.code === "too-long" && (tooLong.max satisfies number)).toBe(3);
     // @ts-expect-error this code has no parameter
     expect(required?.code === "required" && required.max).toBeUndefined();
-    expect([problem.title, problem.detail]).toEqual(["The record is not acceptable", problem.message]);
+    expect([problem.title, problem.detail]).toEqual(["The record is invalid", problem.message]);
     expect(problem.type).toBe(`${server.url}/docs/problems/invalid-record`);
     expect((await problemOf(client.brands.get(999_999))).code).toBe("not-found");
     const stranger = createClient({ url: server.url, key: "wrong" });

@@ -526,7 +526,7 @@ describe("import file", () => {
     ["of JSON that is imported as CSV", '[{"Name":"A"}]', "csv", /--format json/],
     ["of XML that is imported as CSV", "<Results/>", "csv", /--format xml/],
     ["that is not UTF-8", Buffer.from("Name\nCaf\xe9\n", "latin1"), "csv", /not valid UTF-8/],
-    ["of JSON that is cut short", '[{"Name":"A"}', "json", /^the file is not valid JSON: line 1, column 14: /],
+    ["of JSON that is cut short", '[{"Name":"A"}', "json", /^the file isn't valid JSON: line 1, column 14: /],
     ["of JSON that is nested too deeply", `[${"[".repeat(20)}`, "json", /^the file is nested too deeply: line 1, /],
     ["of XML that is cut short", "<Results>", "xml", /^the file is not well-formed XML: line 1, column 10: /],
     [

@@ -191,7 +191,7 @@ describe("--map", () => {
   }
 
   const faults: [string, string, string, string, number][] = [
-    ["is not JSON", "{", "A\n", "storefront: mapping.json: the file is not valid JSON: line 1, column 2: .*", 1],
+    ["is not JSON", "{", "A\n", "storefront: mapping.json: the file isn't valid JSON: line 1, column 2: .*", 1],
     ["is empty", "", "A\n", "storefront: mapping.json: the file is empty; .*", 1],
     [
       "has several errors",

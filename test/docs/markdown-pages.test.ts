@@ -72,7 +72,7 @@ test("/llms.txt has a title, a summary, and lists of links, each with a line abo
   expect(start).toMatch(/^# Storefront\n\n> .+\n\n(?:- .+\n)+\n$/);
   expect(sections.map((section) => section.split("\n")[0])).toEqual([
     "Guide",
-    "Descriptions for programs",
+    "Machine-readable",
     "Errors",
     "Optional",
   ]);

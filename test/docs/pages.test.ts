@@ -177,7 +177,7 @@ describe("a page that doesn't exist", () => {
     ]);
     expect(response.headers.get("Content-Security-Policy")).toContain("default-src 'none'");
     expect(response.headers.get("Cache-Control")).toBe("no-cache, no-store, must-revalidate");
-    expect(response.text).toContain("<h1>There is nothing here</h1>");
+    expect(response.text).toContain("<h1>Not found</h1>");
     expect(response.text).toContain(response.headers.get("X-Request-Id") as string);
     if (path === "/brands.json") expect(response.text).toContain("did you mean <code>/restapi/brands.json</code>?");
   });

@@ -50,28 +50,28 @@ describe("advice on JSON text", () => {
     ["O\\'Neill", "write `'` without", "O'Neill", "O'Neill"],
     ["\\x41cme", "write `A`", "Acme", "Acme"],
     ["caf\\xe9", "write `é`", "café", "café"],
-    ["caf\\xc3\\xa9", "`\\xc3\\xa9` is not an escape of JSON; write `é`", "café", "café"],
+    ["caf\\xc3\\xa9", "`\\xc3\\xa9` isn't a JSON escape; write `é`", "café", "café"],
     ["\\xf0\\x9f\\x98\\x80", "write `😀`", "😀", "😀"],
     ["a\\x0ab", "write `\\n`", "a\\nb", "a\nb"],
     ["\\x22a", 'write `\\"`', '\\"a', '"a'],
-    ["a\\x00", "U+0000 (NUL), which records cannot contain: leave it out", "a", "a"],
-    ["a\\0", "U+0000 (NUL), which records cannot contain: leave it out", "a", "a"],
-    ["a\\a", "U+0007 (bell), which records cannot contain: leave it out", "a", "a"],
-    ["a\\e[0m", "U+001B (escape), which records cannot contain: leave it out", "a[0m", "a[0m"],
-    ["a\\v", "or write `\\\\v` if the backslash belongs to the text", "a\\\\v", "a\\v"],
+    ["a\\x00", "U+0000 (NUL), which records can't contain; leave it out", "a", "a"],
+    ["a\\0", "U+0000 (NUL), which records can't contain; leave it out", "a", "a"],
+    ["a\\a", "U+0007 (bell), which records can't contain; leave it out", "a", "a"],
+    ["a\\e[0m", "U+001B (escape), which records can't contain; leave it out", "a[0m", "a[0m"],
+    ["a\\v", "or write `\\\\v` if you mean a literal backslash", "a\\\\v", "a\\v"],
     ["\\101cme", "write `A`", "Acme", "Acme"],
     ["\\u{1F600}", "write `😀`", "😀", "😀"],
     ["\\U0001F600", "write `😀`", "😀", "😀"],
     ["\\u{200B}x", "write `\\u200b`", "\\u200bx", "\u200bx"],
     ["\\ue9", "write `é`", "é", "é"],
     ["\\$5", "write `$` without the backslash", "$5", "$5"],
-    ["5\\%", "or `\\\\%` if the backslash belongs to the text", "5\\\\%", "5\\%"],
-    ["C:\\temp\\dir", "write each backslash that belongs to the text as `\\\\`", "C:\\\\temp\\\\dir", "C:\\temp\\dir"],
-    ["C:\\Users\\ada", "write each backslash", "C:\\\\Users\\\\ada", "C:\\Users\\ada"],
+    ["5\\%", "or `\\\\%` if you mean a literal backslash", "5\\\\%", "5\\%"],
+    ["C:\\temp\\dir", "write each literal backslash as `\\\\`", "C:\\\\temp\\\\dir", "C:\\temp\\dir"],
+    ["C:\\Users\\ada", "write each literal backslash", "C:\\\\Users\\\\ada", "C:\\Users\\ada"],
     ["C:\\\\temp, it\\'s", "write `'` without", "C:\\\\temp, it's", "C:\\temp, it's"],
-    ["C:\\apps", "write each backslash", "C:\\\\apps", "C:\\apps"],
-    ["\\\\host\\share", "write each backslash", "\\\\\\\\host\\\\share", "\\\\host\\share"],
-    ["\\d+\\b", "write each backslash", "\\\\d+\\\\b", "\\d+\\b"],
+    ["C:\\apps", "write each literal backslash", "C:\\\\apps", "C:\\apps"],
+    ["\\\\host\\share", "write each literal backslash", "\\\\\\\\host\\\\share", "\\\\host\\share"],
+    ["\\d+\\b", "write each literal backslash", "\\\\d+\\\\b", "\\d+\\b"],
     ["a\\\nb", "write it as `\\n`", "a\\nb", "a\nb"],
     ["a\tb", "U+0009 (tab) as it is; write `\\t`", "a\\tb", "a\tb"],
     ["a\nb", "U+000A (line feed) as it is; write `\\n`", "a\\nb", "a\nb"],
@@ -94,7 +94,7 @@ describe("advice on a JSON value", () => {
     ...["None", "undefined", "NaN", "-Infinity", "NULL", "nil", "null"].map(
       (word): [string, string, string, string] => [word, absent, '""', ""],
     ),
-    ["", `the value is missing: ${absent}`, '""', ""],
+    ["", `the value is missing; ${absent}`, '""', ""],
     ["True", 'write `"True"`', '"True"', "True"],
     ["true", "put it in double quotes", '"true"', "true"],
     ["12", "put it in double quotes", '"12"', "12"],
@@ -110,10 +110,10 @@ describe("advice on a JSON value", () => {
     ["`a`", "not a backtick; JSON takes double quotes only", '"a"', "a"],
     ["u'a'", "without a letter before them", '"a"', "a"],
     ["“a”", '`“` (U+201C, a curly quote); use `"`', '"a"', "a"],
-    ['"a”', '`”` (U+201D, a curly quote) does not close a text: write `"`', '"a"', "a"],
-    ['"the "big" one"', 'write a `"` inside a text as `\\"`', '"the \\"big\\" one"', 'the "big" one'],
-    ['"the ""big"" one"', 'write a `"` inside a text as `\\"`', '"the \\"big\\" one"', 'the "big" one'],
-    ['"a" + "b"', "write one text", '"ab"', "ab"],
+    ['"a”', "`”` (U+201D, a curly quote) doesn't end a string; write `\"`", '"a"', "a"],
+    ['"the "big" one"', 'write a `"` inside a string as `\\"`', '"the \\"big\\" one"', 'the "big" one'],
+    ['"the ""big"" one"', 'write a `"` inside a string as `\\"`', '"the \\"big\\" one"', 'the "big" one'],
+    ['"a" + "b"', "write one string", '"ab"', "ab"],
     ['"a" // b', "no comments", '"a"', "a"],
     ['\u00a0"a"', "U+00A0 (no-break space); use a normal space", ' "a"', "a"],
     ['\u200b"a"', "U+200B (zero-width space); remove it", '"a"', "a"],
@@ -141,7 +141,7 @@ describe("advice on a JSON body", () => {
     ['{"Name":"Acme,\n"AccountNumber":"1"}', 'close the string with `"` before it'],
     ['{\\"Name\\":\\"Acme\\",\\"AccountNumber\\":\\"1\\"}', 'write `"` without the backslash'],
     ["{&quot;Name&quot;:&quot;Acme&quot;}", 'write `"` for `&quot;`'],
-    ['{"Name":{{name}}}', "this placeholder was not filled in"],
+    ['{"Name":{{name}}}', "this placeholder wasn't filled in"],
   ])("%s", (wrong, says) => expectAdvice("json", wrong, says, acme, { Name: "Acme", AccountNumber: "1" }));
 
   test.each<[string, string]>([
@@ -149,7 +149,7 @@ describe("advice on a JSON body", () => {
     [`${acme}\ufeff`, "U+FEFF (byte order mark) follows the end of the value; remove it"],
     [`\u200b${acme}`, "U+200B (zero-width space); remove it"],
     [`${acme}}`, "`}` follows the end of the value; remove it"],
-    [`${acme}\n${acme}`, "put them into a batch request (POST /restapi/batch.json)"],
+    [`${acme}\n${acme}`, "use a batch request (POST /restapi/batch.json)"],
     [acme.slice(0, -1), "the end is missing"],
     [`'${acme}'`, "remove the `'` around the body"],
     [JSON.stringify(acme), "your JSON was encoded twice"],
@@ -179,19 +179,19 @@ describe("advice on XML text", () => {
     ["a&hellip;", "write `…`, or `&#8230;`", "a&#8230;", "a…"],
     ["&euro;5", "write `€`", "€5", "€5"],
     ["&lpar;a&rpar;", "write `(`", "(a)", "(a)"],
-    ["caf&eacute", "or `&amp;eacute` for this text itself", "caf&amp;eacute", "caf&eacute"],
-    ["&foo;", "or `&amp;foo;` for this text itself", "&amp;foo;", "&foo;"],
-    ["?a=1&copy=2", "or `&amp;copy` for this text itself", "?a=1&amp;copy=2", "?a=1&copy=2"],
+    ["caf&eacute", "or `&amp;eacute` for the literal text", "caf&amp;eacute", "caf&eacute"],
+    ["&foo;", "or `&amp;foo;` for the literal text", "&amp;foo;", "&foo;"],
+    ["?a=1&copy=2", "or `&amp;copy` for the literal text", "?a=1&amp;copy=2", "?a=1&copy=2"],
     ["&#xD83D;&#xDE00;", "write both halves as one: `😀`, or `&#x1F600;`", "&#x1F600;", "😀"],
     ["&#55357;&#56832;", "`&#x1F600;`", "&#x1F600;", "😀"],
     ["a&#xD83D;", "half of a surrogate pair; write the whole character, or leave it out", "a", "a"],
-    ["a&#0;", "U+0000 (NUL), which XML cannot contain; leave it out", "a", "a"],
-    ["a&#x7;", "U+0007 (bell), which XML cannot contain; leave it out", "a", "a"],
-    ["a&#x110000;", "is the number of no character", "a", "a"],
-    ["caf&#XE9;", "write `&#xE9;`, with a small x", "caf&#xE9;", "café"],
+    ["a&#0;", "U+0000 (NUL), which XML can't contain; leave it out", "a", "a"],
+    ["a&#x7;", "U+0007 (bell), which XML can't contain; leave it out", "a", "a"],
+    ["a&#x110000;", "isn't a character", "a", "a"],
+    ["caf&#XE9;", "write `&#xE9;`, with a lowercase x", "caf&#xE9;", "café"],
     ["caf&#233", "write `&#233;`, with the semicolon", "caf&#233;", "café"],
     ["caf&233;", "write `&#233;`", "caf&#233;", "café"],
-    ["a\u0007b", "XML cannot contain U+0007 (bell); leave it out", "ab", "ab"],
+    ["a\u0007b", "XML can't contain U+0007 (bell); leave it out", "ab", "ab"],
     ["1 < 2", "write a `<` in text as `&lt;`", "1 &lt; 2", "1 < 2"],
     ["a<3", "write a `<` in text as `&lt;`", "a&lt;3", "a<3"],
     ["a<b", "write a `<` in text as `&lt;`", "a&lt;b", "a<b"],
@@ -365,21 +365,21 @@ test("invisible characters in a batch's method, resource or member: names them",
 describe("a body that isn't UTF-8", () => {
   const latin1 = (text: string) => new Uint8Array(Buffer.from(text, "latin1"));
   test.each<[string, string, number, number, string]>([
-    ["Windows-1252", '\xc3\xa9\n"\xe9"', 2, 2, "byte 0xE9 is not UTF-8; it is `é` in Windows-1252"],
-    ["a Windows curly quote", "a\x93b", 1, 2, "byte 0x93 is not UTF-8; it is `“` in Windows-1252"],
-    ["Shift JIS", "a\x82\xa0", 1, 2, "byte 0x82 is not UTF-8; send UTF-8"],
-    ["a byte that no encoding has", "\x81a", 1, 1, "byte 0x81 is not UTF-8; send UTF-8"],
+    ["Windows-1252", '\xc3\xa9\n"\xe9"', 2, 2, "byte 0xE9 isn't UTF-8; it's `é` in Windows-1252"],
+    ["a Windows curly quote", "a\x93b", 1, 2, "byte 0x93 isn't UTF-8; it's `“` in Windows-1252"],
+    ["Shift JIS", "a\x82\xa0", 1, 2, "byte 0x82 isn't UTF-8; send UTF-8"],
+    ["a byte that no encoding has", "\x81a", 1, 1, "byte 0x81 isn't UTF-8; send UTF-8"],
     ["CESU-8", "\xed\xa0\xbd\xed\xb8\x80", 1, 1, "byte 0xED begins half of a surrogate pair"],
-    ["an overlong sequence", "\xc0\x80", 1, 1, "byte 0xC0 is not UTF-8"],
+    ["an overlong sequence", "\xc0\x80", 1, 1, "byte 0xC0 isn't UTF-8"],
     ["a sequence that is cut off", "ab\xe2\x82", 1, 3, "whose other bytes are missing"],
-    ["gzip", "\x1f\x8b\x08", 1, 2, "it is compressed by gzip"],
+    ["gzip", "\x1f\x8b\x08", 1, 2, "it's compressed with gzip"],
   ])("%s: shows the line, column and byte", async (_, text, line, column, says) => {
     const body = latin1(text);
     for (const format of ["json", "xml"]) {
       for (const path of ["brands", "batch", "undo"]) {
         const response = await server.call("POST", `/restapi/${path}.${format}`, { body });
         expect([path, response.status, textOf(response)]).toEqual([path, 400, expect.stringContaining(says)]);
-        expect(textOf(response)).toContain(`the body is not valid UTF-8: line ${line}, column ${column}: `);
+        expect(textOf(response)).toContain(`the body isn't valid UTF-8: line ${line}, column ${column}: `);
       }
     }
   });
@@ -400,7 +400,7 @@ describe("a body that isn't UTF-8", () => {
           expect([json.status, textOf(json)]).toEqual([400, expect.stringContaining(`${name}; send UTF-8`)]);
           const body = encode(`${mark}<Brand><Name>${text}</Name></Brand>`);
           const xml = await server.call("POST", `/restapi/${path}.xml`, { body });
-          expect([xml.status, textOf(xml)]).toEqual([415, `the body is ${name}; send UTF-8`]);
+          expect([xml.status, textOf(xml)]).toEqual([415, `the body is in ${name}; send UTF-8`]);
         }
       }
     }
@@ -412,7 +412,7 @@ describe("advice at /mcp", () => {
     const { status, json } = await sendMessage(server, '{"jsonrpc":"2.0",\n"id":None}');
     expect([status, json.error.message]).toEqual([
       400,
-      'the body is not valid JSON: line 2, column 6: expected a value, not `N`; `None` is not JSON: leave the field out, or send `""` for an empty text',
+      "the body isn't valid JSON: line 2, column 6: expected a value, not `N`; `None` isn't JSON; leave the field out, or send `\"\"` for an empty value",
     ]);
   });
 

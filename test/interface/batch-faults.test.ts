@@ -256,7 +256,7 @@ describe.each(engines)("batch errors on $name", (kind) => {
       412,
       "precondition-failed",
       "",
-      /^no brand has this `AccountNumber`, and `IfMatch` needs one$/,
+      /^no brand has this `AccountNumber`, so `IfMatch` can't match$/,
       account,
     ],
     [
@@ -550,12 +550,12 @@ describe("a batch request", () => {
     ["dryRun=", "`dryRun` must be 0 or 1, not ``"],
     ["atomic=true", "`atomic` must be 0 or 1, not `true`"],
     ["atomic=0&atomic=1", "`atomic` appears more than once"],
-    ["match=Nmae", "`match`: there is no text field `Nmae`; did you mean `Name`?"],
+    ["match=Nmae", "`match`: unknown text field `Nmae`; did you mean `Name`?"],
     [
       "match=ID",
-      expect.stringMatching(/^`match`: there is no text field `ID`; there is Name, AccountNumber, Telephone/),
+      expect.stringMatching(/^`match`: unknown text field `ID`; the text fields are Name, AccountNumber, Telephone/),
     ],
-    ["match=", expect.stringMatching(/^`match`: there is no text field ``; there is Name, /)],
+    ["match=", expect.stringMatching(/^`match`: unknown text field ``; the text fields are Name, /)],
     ["match=Name&match=Name", "`match` appears more than once"],
   ])("with %s gets a 400", async (query, detail) => {
     const { status, json } = await sendBatch(server, [toCreate({ Name: "x" })], { query });
@@ -565,7 +565,7 @@ describe("a batch request", () => {
   test("takes no conditional header fields", async () => {
     for (const name of ["If-Match", "If-None-Match"]) {
       const { status, json } = await sendBatch(server, [], { headers: { [name]: "*" } });
-      expect([status, json.detail]).toEqual([400, `a batch has no ${name}; send \`IfMatch\` in each operation`]);
+      expect([status, json.detail]).toEqual([400, `a batch can't have ${name}; send \`IfMatch\` in each operation`]);
     }
   });
 

@@ -207,12 +207,12 @@ describe.each(engines)("a batch's idempotency key on $name", (kind) => {
     expect([again.status, again.json.type, again.json.detail]).toEqual([
       422,
       "/docs/problems/idempotency-key-reused",
-      `the batch was stored as run ${run}, but its changes were pruned from the journal, so its response cannot be made again`,
+      `this batch was stored as run ${run}, but the response is gone: its changes have been pruned from the journal. Don't send it again`,
     ]);
     const lost = await server.call("POST", "/restapi/batch.json", unchanged);
     expect([lost.status, lost.json.detail]).toEqual([
       422,
-      "the batch was answered before, but its changes were pruned from the journal, so its response cannot be made again",
+      "this batch was already handled, but the response is gone: its changes have been pruned from the journal. Don't send it again",
     ]);
   });
 });

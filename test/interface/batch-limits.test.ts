@@ -10,9 +10,9 @@ import { openClient, type ReceivedResponse, type WireClient } from "../support/w
 
 const maxBodyBytes = 8 * 1024 * 1024;
 const path = "/restapi/batch.json";
-const ofKey = /2 batches with the API key sfk_\w+\.\.\. are being received or stored here; try again/;
-const ofSite = "3 batches of this site are being received or stored here; try again";
-const ofProcess = "4 batches are being received or stored here; try again";
+const ofKey = /the API key sfk_\w+\.\.\. already has 2 batches in progress; try again when one is done/;
+const ofSite = "this site already has 3 batches in progress; try again when one is done";
+const ofProcess = "this server already has 4 batches in progress; try again when one is done";
 
 let server: TestServer;
 /** Times out its clients after a second. */

@@ -58,7 +58,7 @@ describe("rate limit: a batch on a key with 10 requests per second", () => {
       '"key";r=0;t=6',
     ]);
     expect(rejected.json.detail).toBe(
-      "the API key may make 10 requests per second, and the operations of its batches count too",
+      "this API key is limited to 10 requests per second, and batch operations count too",
     );
     clock += 4100;
     const sooner = await lookUp(key);

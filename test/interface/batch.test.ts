@@ -175,7 +175,10 @@ describe.each(engines)("a batch on $name", (kind) => {
       server,
       [...ids, 1].map((ID) => toDelete(ID)),
     );
-    expect([tooMany.status, tooMany.json.detail]).toEqual([413, "a batch has at most 10000 operations; divide it"]);
+    expect([tooMany.status, tooMany.json.detail]).toEqual([
+      413,
+      "a batch can have up to 10,000 operations; split this one",
+    ]);
     const deleted = await sendBatch(
       server,
       ids.map((ID) => toDelete(ID)),

@@ -117,7 +117,7 @@ test.each([
 ])("Content-Encoding %j is rejected, with the header's name and what's supported", async (name) => {
   const headers = { "Content-Encoding": name };
   const response = await server.call("POST", "/restapi/brands.json", { body: '{"Name":"x"}', headers });
-  const detail = `\`Content-Encoding: ${name}\` is not supported; send the body as it is, or compress it with gzip`;
+  const detail = `\`Content-Encoding: ${name}\` isn't supported; send the body uncompressed, or compress it with gzip`;
   expect([response.status, response.headers.get("Accept-Encoding"), response.json.detail]).toEqual([
     415,
     "gzip",

@@ -157,11 +157,11 @@ describe.each(engines)("the feed on $name", (kind) => {
     ["wait=", "`wait`"],
     ["collapse=true", "`collapse` must be 1, not `true`"],
     ["collapse=", "`collapse`"],
-    ["resource=brand", "there is no resource `brand`; did you mean `brands`?"],
-    ["resource=", "there is no resource ``; there is `brands`"],
-    ["resource=sites", "there is no resource `sites`"],
-    ["resource=brands,", "there is no resource ``"],
-    ["resource=keys", "there is no resource `keys`"],
+    ["resource=brand", "unknown resource `brand`; did you mean `brands`?"],
+    ["resource=", "unknown resource ``; the resources are `brands`"],
+    ["resource=sites", "unknown resource `sites`"],
+    ["resource=brands,", "unknown resource ``"],
+    ["resource=keys", "unknown resource `keys`"],
     [
       "filter[Name]=x",
       "the feed has no parameter `filter[Name]`; in a list (`/restapi/brands.FORMAT`), write `filter[Name]=x`",
@@ -173,11 +173,11 @@ describe.each(engines)("the feed on $name", (kind) => {
     ["Name=Acme", "the feed has no parameter `Name`"],
     ["page=2", "the feed has no parameter `page`"],
     ["Since=now", "the feed has no parameter `Since`; did you mean `since`?"],
-    ["cursor=x", "write `since` with a cursor"],
+    ["cursor=x", "send `since` with a cursor"],
     ["resources=brands", "did you mean `resource`?"],
     ["timeout=5", "did you mean `wait`?"],
-    ["starting_after=0.0", "write `since` with a cursor"],
-    ["updated_since=2026-11-01", "write `since` with a cursor"],
+    ["starting_after=0.0", "send `since` with a cursor"],
+    ["updated_since=2026-11-01", "send `since` with a cursor"],
     ["per_page=5", "write `limit=5`"],
     ["x=1", "it has `since`, `limit`, `wait`, `resource` and `collapse`"],
   ])("rejects ?%s", async (query, says) => {
@@ -234,7 +234,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect([json.status, json.headers.get("content-type")]).toEqual([410, "application/problem+json"]);
     expect(json.json).toMatchObject({
       type: "/docs/problems/gone",
-      title: "These changes are no longer there",
+      title: "These changes are no longer available",
       status: 410,
     });
     expect(json.json.detail).toEndWith(

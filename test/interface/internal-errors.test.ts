@@ -54,7 +54,7 @@ test.each(
   const id = failed.headers.get("X-Request-Id") as string;
   if (method === "GET") {
     expect(failed.text).toContain("<type>/docs/problems/internal</type>");
-    expect(failed.text).toContain(`<detail>the server's log has the details of the request ${id}</detail>`);
+    expect(failed.text).toContain(`<detail>see the server's log for details of request ${id}</detail>`);
     expect(failed.text).toContain(`<instance>${id}</instance>`);
   }
   expect((await send("GET", "/restapi/brands/1.json")).status).toBe(200);

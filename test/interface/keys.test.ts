@@ -58,7 +58,7 @@ describe("a key", () => {
     const expired = await server.issueKey({ expiresAt: clock });
     const responses = await Promise.all([createApiKey().key, revoked, expired].map((key) => list(key)));
     for (const { status, json } of responses) {
-      expect([status, json.detail]).toEqual([401, expect.stringContaining("ask the shop's operator")]);
+      expect([status, json.detail]).toEqual([401, expect.stringContaining("ask the site's operator")]);
       expect({ ...json, instance: "" }).toEqual({ ...responses[0]?.json, instance: "" });
     }
   });

@@ -49,7 +49,7 @@ describe("the official MCP client", () => {
       const { client, transport } = await connect(options);
       expect(transport.protocolVersion).toBe(revision);
       expect(client.getServerVersion()).toMatchObject({ name: "storefront" });
-      expect(client.getInstructions()).toContain("the live records of the shop `shop`");
+      expect(client.getInstructions()).toContain("the live records of the site `shop`");
       const { tools } = await client.listTools();
       expect(tools.map(({ name }) => name)).toEqual(["list", "get", "changes", "batch", "undo"]);
     });

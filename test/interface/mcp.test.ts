@@ -33,7 +33,7 @@ describe("earlier MCP revisions", () => {
       chosen,
     ]);
     expect(json.result).toMatchObject({ capabilities: { tools: {} }, serverInfo: { name: "storefront" } });
-    expect(json.result.instructions).toContain("the live records of the shop `shop`");
+    expect(json.result.instructions).toContain("the live records of the site `shop`");
     expect(headers.has("Mcp-Session-Id")).toBe(false);
   });
 
@@ -505,14 +505,14 @@ describe("MCP tools that read", () => {
       "`fields`: send an array, not a string; remove the quotes around it",
     ],
     ["list", { resource: "brands", sort: [1] }, 400, "`sort[0]`: send a string, not a number"],
-    ["list", { resource: "brands", sort: ["Nam"] }, 400, "`sort`: no field `Nam`; did you mean `Name`?"],
-    ["list", { resource: "brands", fields: ["Nam"] }, 400, "`fields`: no field `Nam`; did you mean `Name`?"],
-    ["list", { resource: "brands", filter: { Nam: "x" } }, 400, "`filter`: no field `Nam`; did you mean `Name`?"],
+    ["list", { resource: "brands", sort: ["Nam"] }, 400, "`sort`: unknown field `Nam`; did you mean `Name`?"],
+    ["list", { resource: "brands", fields: ["Nam"] }, 400, "`fields`: unknown field `Nam`; did you mean `Name`?"],
+    ["list", { resource: "brands", filter: { Nam: "x" } }, 400, "`filter`: unknown field `Nam`; did you mean `Name`?"],
     [
       "list",
       { resource: "brands", filter: { "Name[starts]": "x" } },
       400,
-      "`filter`: unknown operator `starts`; Name has `filter[Name]=` and `filter[Name][contains]=`",
+      "`filter`: unknown operator `starts`; Name supports `filter[Name]=` and `filter[Name][contains]=`",
     ],
     ["list", { resource: "brands", filter: { Name: 1 } }, 400, "`filter.Name`: send a string, not a number"],
     ["list", { resource: "brands", filter: ["Name"] }, 400, "`filter`: send an object, not an array"],
@@ -538,7 +538,7 @@ describe("MCP tools that read", () => {
       "list",
       { resource: "brands", filter: { "ID[in]": "1,x" } },
       400,
-      "`filter[ID][in]`: an ID is a whole number from 1, not `x`",
+      "`filter[ID][in]`: IDs are whole numbers, starting at 1, not `x`",
     ],
     ["get", { resource: "brands" }, 400, "`id`: a value is required"],
     [

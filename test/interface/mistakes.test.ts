@@ -84,18 +84,13 @@ describe("common mistakes in a body", () => {
       '{"Name":"x","Address.Town":"Leeds"}',
       '`Address.Town`: unknown field; write it as `"Address": {"Town": ...}`',
     ],
-    [
-      "json",
-      "POST",
-      '{"Name":"x",}',
-      "the body is not valid JSON: line 1, column 13: expected a name in double quotes",
-    ],
+    ["json", "POST", '{"Name":"x",}', "the body isn't valid JSON: line 1, column 13: expected a name in double quotes"],
     ["json", "POST", "{\n  'Name': 'x'\n}", "line 2, column 3: expected a name in double quotes, not `'`"],
     [
       "xml",
       "POST",
       "<Brand>\n  <Name>Smith & Sons</Name>\n</Brand>",
-      "the body is not well-formed XML: line 2, column 15: `&`",
+      "the body isn't well-formed XML: line 2, column 15: `&`",
     ],
     ["xml", "POST", "<Brand><Name>x</Nmae></Brand>", "line 1, column 15: expected `</Name>`, not `</Nmae>`"],
   ])("%s, %s: %j", async (format, method, body, says) => {
@@ -127,7 +122,7 @@ describe.each(formats)("common mistakes in a write in %s", (format) => {
 
   test("no record named: shows all three ways", async () => {
     for (const method of ["PUT", "PATCH", "DELETE"]) {
-      for (const way of [`\`/restapi/brands/12.${format}\``, "in the body", `\`/restapi/brands.${format}?ID=12\``]) {
+      for (const way of [`\`/restapi/brands/12.${format}\``, "the body (", `\`/restapi/brands.${format}?ID=12\``]) {
         await expectProblem(method, `/restapi/brands.${format}`, { body }, 400, way);
       }
     }
@@ -161,7 +156,7 @@ describe.each(formats)("common mistakes in a write in %s", (format) => {
     for (const name of ["If-Match", "If-None-Match"]) {
       for (const method of ["PUT", "DELETE"]) {
         const options = { body: method === "PUT" ? body : undefined, headers: { [name]: tag } };
-        const says = `${name} must be \`*\` or the unchanged \`ETag\` of a response, with its double quotes`;
+        const says = `${name} must be \`*\` or the unchanged \`ETag\` from a response, including the double quotes`;
         await expectProblem(method, `/restapi/brands/1.${format}`, options, 400, says);
       }
     }
@@ -197,7 +192,7 @@ test("a read with a malformed If-None-Match returns the record", async () => {
 
 describe("common mistakes in parameters", () => {
   const paging = "write `limit` and `offset`, as in `?limit=100&offset=200`, or follow the `next` URL";
-  const feed = "read `/restapi/changes.json?since=now`, the feed, for what has changed";
+  const feed = "for what has changed, read the feed: `/restapi/changes.json?since=now`";
   const noRange = "IDs can't be compared: write `filter[ID][in]=3,5,8`, or read the list in ID order";
   const header = "name it in the header `X-HTTP-Method-Override`";
 
@@ -277,8 +272,8 @@ describe("common mistakes in parameters", () => {
     ["searchCriteria[sortOrders][0][field]=name", "write `sort=Name`"],
     ["dir=desc", "write `sort=-Name` for descending"],
     ["$select=Name", "write `fields=Name`"],
-    ["include=products", "leave it out, because a record always has all its fields"],
-    ["$expand=Address", "leave it out, because a record always has all its fields"],
+    ["include=products", "leave it out; you always get all fields of a record"],
+    ["$expand=Address", "leave it out; you always get all fields of a record"],
     ["$filter=Name eq 'Acme'", "write `filter[Name]=Acme` for an exact value"],
     ["searchCriteria[filterGroups][0][filters][0][field]=name", "write `filter[Name]=Acme` for an exact value"],
     ["q=acme", "write `filter[Name][contains]=acm`"],
@@ -292,9 +287,9 @@ describe("common mistakes in parameters", () => {
     ...["from", "after", "since_id", "updated_at"].map((name): [string, string] => [`${name}=2026-11-01`, feed]),
     // of any request
     ["_method=PUT", header],
-    ["dryRun=1", "leave it out, because a GET changes nothing"],
+    ["dryRun=1", "leave it out; a GET changes nothing"],
     ["api_key=x", "send the API key in the header `X-API-AUTH`"],
-    ["format=xml", "choose the format by the end of the path"],
+    ["format=xml", "choose the format with the path's suffix"],
     ["rnd=0.5", "or call it `_`, which is ignored"],
     ["1732839283511", "or call it `_`, which is ignored"],
     ["callback=f", "(CORS)"],
@@ -302,7 +297,7 @@ describe("common mistakes in parameters", () => {
     ["UTM_source=x", "it has `limit`, `offset`, `sort`, `filter[...]` and `fields`"],
     ["toString=1", "it has `limit`"],
     ["__proto__=1", "it has `limit`"],
-    ["=x", "write a name before the `=`"],
+    ["=x", "put a name before the `=`"],
   ])("%s is rejected on a list", async (query, says) => {
     await expectProblem("GET", `/restapi/brands.json?${query}`, {}, 400, says);
     for (const format of formats)
@@ -324,7 +319,7 @@ describe("common mistakes in parameters", () => {
     ],
     ["GET", "brands/1.xml?Name=Acme", "in a list (`/restapi/brands.xml`), write `filter[Name]=Acme`"],
     ["GET", "brands/1.json?fields=Name", "in a list (`/restapi/brands.json`), write `filter[ID]=...&fields=Name`"],
-    ["GET", "brands/1.json?ID=1", "the ID in the path names the record"],
+    ["GET", "brands/1.json?ID=1", "the path already has the ID"],
     ["GET", "brands/1.json?since=now", feed],
     ["GET", "brands/1.json?dryRun=1", "a GET changes nothing"],
     ["GET", "brands/1.json?x=1", "a look-up has no parameter `x`; it has no parameters"],
@@ -332,11 +327,11 @@ describe("common mistakes in parameters", () => {
     ["POST", "brands.json?ID=1", "to update the brand 1, send a PUT"],
     ["POST", "brands.json?ID=1&_=2", "to update the brand 1, send a PUT"],
     ["POST", "brands.json?_method=PUT&ID=1", header],
-    ["POST", "brands.json?match=AccountNumber", "send it to `/restapi/batch.json?match=AccountNumber`"],
+    ["POST", "brands.json?match=AccountNumber", "send one to `/restapi/batch.json?match=AccountNumber`"],
     ["POST", "brands.json?atomic=0", "a create has no parameter `atomic`; it has `dryRun`"],
-    ["POST", "brands.json?Name=x", "send the fields of the record in the body"],
+    ["POST", "brands.json?Name=x", "send the record's fields in the body"],
     ["POST", "brands.json?idempotency_key=x", "send it in the header `Idempotency-Key`"],
-    ["PUT", "brands/1.json?Address.Town=x", "send the fields of the record in the body"],
+    ["PUT", "brands/1.json?Address.Town=x", "send the record's fields in the body"],
     ["PATCH", "brands/1.xml?version=3", "send the `ETag` of the record in the header `If-Match`"],
     ["PUT", "brands/1.json?dryRn=1", "an update has no parameter `dryRn`; did you mean `dryRun`?"],
     ["DELETE", "brands/1.json?dryrun=1", "a delete has no parameter `dryrun`; did you mean `dryRun`?"],
@@ -355,11 +350,11 @@ describe("common mistakes in parameters", () => {
       "find the ID in a list (`/restapi/brands.json`) first: write `filter[Name]=Acme`",
     ],
     ["DELETE", "brands.json?ID=x", "`ID` must be a whole number from 1, not `x`"],
-    ["POST", "batch.json?ID=1", "name each record by the `ID` of its operation"],
-    ["POST", "batch.json?Name=x", "in the `Record` of its operation"],
+    ["POST", "batch.json?ID=1", "set `ID` in each operation"],
+    ["POST", "batch.json?Name=x", "in its operation's `Record`"],
     ["POST", "batch.json?upsert=Name", "did you mean `match`?"],
     ["POST", "batch.json?dry=1", "did you mean `dryRun=1`?"],
-    ["POST", "undo.xml?run=x", "an undo has no parameter `run`; name the run in the body"],
+    ["POST", "undo.xml?run=x", "an undo has no parameter `run`; put the run in the body"],
     ["GET", "changes.json?ID=1", "look a record up by its path, such as `/restapi/brands/1.json`"],
   ])("%s %s is rejected", async (method, path, says) => {
     // The body names brand 1 and is valid everywhere, so a request that isn't rejected changes something.
@@ -558,7 +553,7 @@ describe("a path that doesn't exist", () => {
     ["/api/reports/12", "did you mean `/restapi/report/12.json`?"],
     ["/restapi/report.json", "did you mean `/restapi/report/1.json`?"],
     ["/healt", "did you mean `/health`?"],
-    ["/restapi/swagger.json", "there is `/restapi/changes.json`"],
+    ["/restapi/swagger.json", "available paths: `/restapi/changes.json`"],
   ])("%s: suggests a route that isn't a resource's", (path, hint) => {
     const hintFor = createPathHint([], ["/restapi/changes.json", "/restapi/report/{id}.json", "/health"]);
     expect(hintFor(path)).toBe(hint);
@@ -597,6 +592,6 @@ describe("a path that doesn't exist", () => {
     "/login",
     "/x",
   ])("%s: shows the lists there are", async (path) => {
-    await expectProblem("GET", path, {}, 404, "there is `/restapi/brands.json`, `/restapi/brands.xml`");
+    await expectProblem("GET", path, {}, 404, "available paths: `/restapi/brands.json`, `/restapi/brands.xml`");
   });
 });

@@ -16,7 +16,7 @@ describe("problem that quotes", () => {
   test.each(cases)("%s", (_, quoted, shown) => {
     const document = xml.problem({
       type: "/docs/problems/invalid-record",
-      title: "The record is not acceptable",
+      title: "The record is invalid",
       status: 400,
       detail: quoted,
       instance: "1",

@@ -101,7 +101,7 @@ describe("at the limit of connections", () => {
     const options = { port: listener.port, host: "127.0.0.1", allowHalfOpen: true };
     const late = Array.from({ length: 20 }, () => connectPlainly(options));
     await Promise.all(late.map((socket) => new Promise((resolve) => socket.once("end", resolve).resume())));
-    expect(incidents).toEqual(new Array(20).fill("connection turned away"));
+    expect(incidents).toEqual(new Array(20).fill("connection rejected"));
     // The clients, which are in this process too, do not close their side.
     expect(readdirSync("/proc/self/fd").length).toBeLessThanOrEqual(before + late.length);
     for (const socket of late) socket.destroy();
@@ -114,7 +114,7 @@ describe("at the limit of connections", () => {
     await waitUntil(() => releases.length === limit, "all requests");
     const late = await open();
     expect((await late.ended()).received).toBe("");
-    expect(incidents).toEqual(["connection turned away"]);
+    expect(incidents).toEqual(["connection rejected"]);
     for (const release of releases) release();
     for (const client of busy) expect((await client.responses(1))[0]?.body).toBe("GET /waiting ");
     expect(await isKept(await open())).toBe(true);

@@ -118,7 +118,7 @@ describe("at the limit, a new connection pushes out", () => {
   ])("a client that %s, after two seconds", async (_, bytes) => {
     await openAll(limit, bytes);
     expect(await isServed()).toBe(false);
-    expect(incidents).toEqual(["connection turned away"]);
+    expect(incidents).toEqual(["connection rejected"]);
     await advanceClock(4);
     for (let count = 0; count < 3; count++) expect(await isServed()).toBe(true);
     expect(incidents.slice(1, 2)).toEqual(["slow connection ended"]);
@@ -195,7 +195,7 @@ describe("at the limit of connections", () => {
     for (let count = 0; count < slow.length; count++) await openAll(1, busy);
     expect(incidents).toEqual(slow.map(() => "slow connection ended"));
     expect(await isServed()).toBe(false);
-    expect(incidents.at(-1)).toBe("connection turned away");
+    expect(incidents.at(-1)).toBe("connection rejected");
     for (const release of releases) release();
     expect(await areOpen([newborn as WireClient, ...working, ...dropping])).toEqual([true, true, true, true]);
     expect((await (working[0] as WireClient).responses(1))[0]?.body).toBe("POST /read-and-later body");

@@ -1,4 +1,4 @@
-// Checks the API key of a request: whether it is valid for the site of the request, and whether it may write.
+// Checks whether a request's API key is valid for its site, and whether it may write.
 
 import { hashApiKey, isKey } from "../../model/api-key.ts";
 import { ProblemError } from "../../model/errors.ts";
@@ -10,12 +10,12 @@ import { sentKey } from "./sent-key.ts";
 import { unauthorizedError } from "./unauthorized.ts";
 
 /**
- * Returns the request's key if it is valid for `site` or its sandbox now. Sets in the request context the key, and the reason of a rejection for the
- * log; with the key of a sandbox, also the name of the sandbox.
- * @param site the site of the host
+ * Returns the request's key if it's currently valid for `site` or its sandbox. Stores the key in the context, along with the reason for a rejection (for
+ * the log) and, for a sandbox key, the sandbox's name.
+ * @param site the host's site
  * @param now milliseconds since 1970
  * @throws ProblemError `unauthorized` for a key that is missing, malformed, unknown, revoked or expired, without telling the client which of the last
- *   three; `forbidden` for the key of another site, also of the sandbox of another site; `site-suspended` if only the sandbox is suspended
+ *   three; `forbidden` for a key of another site or its sandbox; `site-suspended` if only the sandbox is suspended
  */
 export function authenticate(context: RequestContext, site: Site, index: SystemSiteIndex, now: number): ApiKey {
   const sent = sentKey(context);
@@ -36,8 +36,8 @@ export function authenticate(context: RequestContext, site: Site, index: SystemS
 }
 
 /**
- * Returns the key of a request; undefined for an unknown key. Checks nothing else: the key may have expired or been revoked.
- * @param hasForm `isKey` or `isSandboxKey`: a key of another form isn't even looked up
+ * Looks the request's key up without checking it, so it may have expired or been revoked. Returns undefined for an unknown key.
+ * @param hasForm `isKey` or `isSandboxKey`; anything else isn't looked up
  */
 export function findSentKey(
   context: RequestContext,
@@ -51,9 +51,9 @@ export function findSentKey(
 }
 
 /**
- * The last key of each header section, and its digest. Most clients repeat their header section; the wire parses it once and passes the same object
- * again. Computing a digest takes as long as the rest of the authorization. Only the digest is cached: the key is looked up for each request. A header
- * section with a bearer token can have another key at another endpoint.
+ * Computing a digest takes as long as the rest of the authorization. Most clients repeat their header section, which the wire then parses once and passes
+ * as the same object, so we cache the digest by it. The key itself is looked up for every request. We store which key the digest is of, because
+ * with a bearer token, the same headers can mean another key at another endpoint.
  */
 const digests = new WeakMap<HeaderFields, { readonly key: string; readonly digest: string }>();
 
@@ -68,7 +68,7 @@ function cachedKeyDigest(headers: HeaderFields, key: string): string {
 export function requireWriteScope(context: RequestContext, key: ApiKey): void {
   if (key.scope === "write") return;
   context.keyRejection = "read-only";
-  throw new ProblemError("forbidden", "the API key may only read: it lacks the scope `write`");
+  throw new ProblemError("forbidden", "this API key is read-only; use one with the scope `write`");
 }
 
 function findKeyRejection(sent: string | null): KeyRejection {

@@ -1,13 +1,11 @@
-// The part of an intent that comes from the authorization of its request.
-
 import type { Intent } from "../../model/change.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 
-/** The members of an intent about its authorization: the site, the actor, the key, and the head of the system site at the check. */
+/** What an intent gets from its request's authorization. */
 export type AuthorizedIntent = Pick<Intent, "site" | "actor" | "at" | "ifSystemEpoch" | "authorizedBy">;
 
 /**
- * Returns these members for the writes of an authorized request. The transaction checks them again (store/writes/write-authorization.ts).
+ * The transaction checks this again (store/writes/write-authorization.ts).
  * @param at the time of the write, in milliseconds since 1970 (UTC)
  */
 export function authorizedIntent(
@@ -16,7 +14,7 @@ export function authorizedIntent(
   at: number,
 ): AuthorizedIntent {
   const { epoch, revision, timeline } = systemHead;
-  // If the key has selected a sandbox, the site of the host is another site, which also authorizes the write.
+  // For a sandbox, the write also depends on the host's site.
   const hostSite = site?.id === key.siteId ? undefined : site?.id;
   return {
     site: key.siteId,

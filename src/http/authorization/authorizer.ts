@@ -1,17 +1,17 @@
-// Authorizes requests: resolves the site by host, authenticates the API key, and applies the rate limits (contract sections 1 and 9). The key selects
-// either the site of the host or the sandbox of that site.
+// Decides whether a request may go ahead: finds the site by its host, checks the API key and applies the rate limits (contract sections 1 and 9). The key
+// then selects that site or its sandbox.
 //
-// `authorize` is for every request of a site. Host and key can become invalid while it then waits or works, so `reauthorize` comes after a wait: for a slow
-// body, a long poll or a list. It doesn't count the request again.
+// Every request to a site goes through `authorize` once. Its host or key can become invalid while it waits or works, so it calls `reauthorize` after
+// waiting for a slow body, a long poll or a list. That doesn't count the request again.
 //
-// Both have two lanes. If the system site and the site are up to date in memory, nothing is awaited. Otherwise they wait until the site has caught up, then
-// check the key again, and call their callback synchronously, so that the key can't change in between.
+// Neither awaits anything if the system site and the site are up to date in memory. Otherwise they wait until the site has caught up, check the key
+// again and call the callback synchronously, so the key can't change in between.
 //
 // Invariants:
-// - No site but the system site is viewed before the key is known, because the key is part of what selects the site. Only the head of the site that
-//   the host probably selects is read before, with the head of the system site.
-// - A response is made only for a key and a site that are valid as of the data in it. A revoked key or a suspended site has an effect on the
-//   next response, also of requests that are in flight.
+// - Until we know the key, we view only the system site, because the key helps select the other one. At most, we read the likely site's head along with
+//   the system site's.
+// - The key and the site are valid as of the data in the response. Revoking a key or suspending a site takes effect with the next response, even for
+//   requests in flight.
 
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { type Limit, TokenBuckets } from "../../lib/token-buckets.ts";
@@ -30,25 +30,25 @@ import { KeyUseTracker } from "./key-use-tracker.ts";
 import { requestedHost, toHostname, unknownHostError } from "./requested-host.ts";
 
 export interface AuthorizerOptions {
-  /** Whether the last entry of `X-Forwarded-For` is the client's address, because a proxy adds it. */
+  /** Whether a proxy adds the client's address to `X-Forwarded-For`, so that its last entry can be trusted. */
   readonly trustProxy: boolean;
-  /** Whether the last entry of `X-Forwarded-Host` is the host that the client requested, because a proxy sets it. */
+  /** Whether a proxy adds the requested host to `X-Forwarded-Host`, so that its last entry can be trusted. */
   readonly trustForwardedHost: boolean;
-  /** Limits the requests of each key that has no rate of its own; undefined for no limit. */
+  /** The limit for keys without their own rate; undefined for none. */
   readonly keyLimit: Limit | undefined;
-  /** Limits the requests with an invalid key from each client network. */
+  /** The limit on requests with an invalid key, per client network. */
   readonly failureLimit: Limit;
 }
 
 type Respond = (authorized: AuthorizedView) => MaybePromise<WireResponse>;
 
-/** Maximum attempts to do the work of a request whose authorization or view becomes outdated. */
+/** How often a request's work is attempted while its authorization or view keeps becoming outdated. */
 const maxAttempts = 3;
 
-/** Operations of a batch request that count as one further request. */
+/** How many batch operations count as another request. */
 const operationsPerToken = 100;
 
-/** Maximum rounding error of a number of tokens. */
+/** Covers rounding errors in token counts. */
 const roundingTokens = 1e-6;
 
 export class RequestAuthorizer {
@@ -67,11 +67,11 @@ export class RequestAuthorizer {
   }
 
   /**
-   * Responds to a request. Checks it in the order of contract section 1: first the host, then what `check` checks, then the key and its rate limit. Then
-   * calls what `check` has returned with the key, and an up-to-date view of the site that host and key select.
-   * @param check may also return a response, for which no key is needed
+   * Checks a request in the order of contract section 1: the host, whatever `check` checks, then the key and its rate limit. Then calls the function that
+   * `check` returned with the key and an up-to-date view of the site it selects.
+   * @param check may also return a response that needs no key
    * @throws ProblemError `wrong-site`, `site-suspended`, `unauthorized`, `forbidden`, `too-many-requests`, or `unavailable` if the database doesn't respond
-   *   or its file was replaced; the errors of `check` and of what it returns
+   *   or its file was replaced; the errors of `check` and of the function it returns
    */
   authorize(context: RequestContext, check: () => WireResponse | Respond): MaybePromise<WireResponse> {
     return this.#dependencies.siteViews.checkSystemSiteUpToDate()
@@ -79,7 +79,7 @@ export class RequestAuthorizer {
       : this.#catchUpSystemSite(context).then((heads) => this.#authorizeAsOf(heads, context, check));
   }
 
-  /** @param heads those that the system site has caught up to; undefined if it was up to date in memory, and nothing was awaited since */
+  /** @param heads what the system site caught up to; undefined if it was up to date in memory, so that nothing has been awaited */
   #authorizeAsOf(
     heads: HeadQueryResult | undefined,
     context: RequestContext,
@@ -99,7 +99,7 @@ export class RequestAuthorizer {
   }
 
   /**
-   * Authorizes a request again that has waited since it was authorized, and calls `use`. The request doesn't count again.
+   * Authorizes a request again after it has waited, and calls `use`. Doesn't count it again.
    * @throws ProblemError as `authorize` does, except `too-many-requests`
    */
   async reauthorize<T>(context: RequestContext, use: (authorized: AuthorizedView) => MaybePromise<T>): Promise<T> {
@@ -109,20 +109,20 @@ export class RequestAuthorizer {
   }
 
   /**
-   * Authorizes again from memory, without a database read. Use it when the engine has read the head of the system site together with the record, or for
-   * a long poll, which every change of the system site wakes. The request doesn't count again.
-   * @param siteId the site of the record
-   * @throws ProblemError as `reauthorize` does; OutdatedError if host and key select another site now
+   * Authorizes a request again without reading the database. Only for when the engine has read the system site's head along with the record, or for a long
+   * poll, which every change to the system site wakes. Doesn't count the request again.
+   * @param siteId the site that was read
+   * @throws ProblemError as `reauthorize` does; OutdatedError if host and key now select another site
    */
   reauthorizeInMemory(context: RequestContext, siteId: number): void {
     if (this.#authenticate(context, this.#resolveHost(context)).siteId !== siteId) throw new OutdatedError("key");
   }
 
   /**
-   * Runs `work`. If meanwhile the epoch of the site changed, or the key or the site was changed, authorizes the request again and repeats `work`:
-   * three attempts in all. The request does not count again.
-   * @param first the result of the first authorization, or the part of it that `work` uses
-   * @throws OutdatedError of the last attempt; the errors of `work` and of `reauthorize`
+   * Runs `work`. If the site's epoch, the key or the site changes in the meantime, authorizes the request again and repeats it, for up to three attempts.
+   * Doesn't count the request again.
+   * @param first the result of the first authorization, or the part of it `work` uses
+   * @throws OutdatedError from the last attempt; the errors of `work` and of `reauthorize`
    */
   async repeatIfOutdated<T, First>(
     context: RequestContext,
@@ -141,9 +141,8 @@ export class RequestAuthorizer {
   }
 
   /**
-   * If an error was thrown before the key was checked, sets in the request context the site, the key and the sandbox that host and key select. The
-   * response to the error then names the sandbox (`X-Sandbox`), and the log of the site's requests has the request with its key. Looks in memory only,
-   * does not throw, and counts nothing.
+   * Fills in the context's site, key and sandbox if an error was thrown before the key was checked, so that the response still has `X-Sandbox` and the
+   * site's request log shows the key. Only looks in memory, doesn't throw and counts nothing.
    */
   identifyKey(context: RequestContext): void {
     if (context.sandbox !== undefined || context.route?.kind === "public") return;
@@ -155,9 +154,8 @@ export class RequestAuthorizer {
   }
 
   /**
-   * Counts the operations of a batch request, or the changes that an undo can have, as further requests of the key: one for each 100 (contract
-   * section 9). If the key has fewer tokens left, the rest is its debt: its next requests are rejected until the debt has refilled. Sets the header
-   * fields about the rate limit.
+   * Charges a batch or an undo to the key's rate limit: one more request per 100 operations (contract section 9). A key that can't afford it goes into
+   * debt, and is rejected until that has refilled. Sets the rate limit headers.
    */
   countOperations(context: RequestContext, key: ApiKey, operations: number): void {
     const limit = this.#limitOf(key);
@@ -169,7 +167,7 @@ export class RequestAuthorizer {
     return this.#keyUses.stop();
   }
 
-  /** Catches the system site up, and reads the head of the site that host and key probably select with the same query. */
+  /** Brings the system site up to date, and reads the head of the site that host and key probably select in the same query. */
   #catchUpSystemSite(context: RequestContext): Promise<HeadQueryResult> {
     const hostSite = this.#findHostSite(context);
     const provisionalSite = (hostSite && this.#findSandbox(context, hostSite)) ?? hostSite;
@@ -177,8 +175,8 @@ export class RequestAuthorizer {
   }
 
   /**
-   * Views the site that the key selects. The key may have been revoked or the site removed during the wait for the view. So checks the key again, and
-   * then calls `use` synchronously. If host and key select another site by then, views that site instead.
+   * Views the site the key selects. By the time we have the view, the key may have been revoked or the site removed, so we check the key again and then
+   * call `use` synchronously. If host and key now select another site, we view that one instead.
    */
   async #viewSite<T>(
     context: RequestContext,
@@ -201,14 +199,14 @@ export class RequestAuthorizer {
     return this.#index.findSiteByHost(toHostname(this.#hostOf(context)));
   }
 
-  /** Returns the sandbox of `hostSite` that the key of a request selects in memory, before its authorization; undefined for a live or invalid key. */
+  /** Returns the sandbox that the request's key seems to select, before it's authorized; undefined for a live or invalid key. */
   #findSandbox(context: RequestContext, hostSite: Site): Site | undefined {
     const key = findSentKey(context, this.#index, isSandboxKey);
     return key && this.#dependencies.now() < key.endsAt ? this.#index.findSandbox(key.siteId, hostSite.id) : undefined;
   }
 
   /**
-   * Returns the site of the request's host, and sets it in the request context. The sandbox of an earlier check is not valid any more.
+   * Returns the host's site and puts it into the context. Clears the sandbox from an earlier check.
    * @throws ProblemError `wrong-site` or `site-suspended`
    */
   #resolveHost(context: RequestContext): Site {
@@ -224,7 +222,7 @@ export class RequestAuthorizer {
     return authenticate(context, site, this.#index, this.#dependencies.now());
   }
 
-  /** Authenticates a request that was not authenticated before. An invalid key counts for the limit of the client's network. */
+  /** Authenticates a request for the first time. An invalid key counts towards the limit of the client's network. */
   #authenticateFirst(context: RequestContext, site: Site, now: number): ApiKey {
     try {
       return authenticate(context, site, this.#index, now);
@@ -233,11 +231,11 @@ export class RequestAuthorizer {
       const { trustProxy, failureLimit } = this.#options;
       const network = clientNetwork(context.request, trustProxy);
       if (this.#failureBuckets.consumeToken(network, failureLimit, now) !== undefined) throw error;
-      throw tooManyRequestsError(failureLimit, "too many requests with an invalid API key came from this address");
+      throw tooManyRequestsError(failureLimit, "too many requests with invalid API keys from this address");
     }
   }
 
-  /** Tracks the use of the key, and counts the request for its rate limit. @throws ProblemError `too-many-requests` */
+  /** Records that the key was used, and counts the request towards its rate limit. @throws ProblemError `too-many-requests` */
   #countRequest(context: RequestContext, key: ApiKey, now: number): void {
     this.#keyUses.trackUse(key.id, now);
     const limit = this.#limitOf(key);
@@ -249,8 +247,8 @@ export class RequestAuthorizer {
     }
     const missingTokens = this.#addDebt(context, key, limit, 0, now);
     context.keyRejection = "over its rate";
-    const detail = `the API key may make ${limit.tokensPerSecond} requests per second`;
-    const debt = missingTokens > limit.maxTokens ? ", and the operations of its batches count too" : "";
+    const detail = `this API key is limited to ${limit.tokensPerSecond} requests per second`;
+    const debt = missingTokens > limit.maxTokens ? ", and batch operations count too" : "";
     throw tooManyRequestsError(limit, detail + debt, missingTokens);
   }
 
@@ -258,7 +256,7 @@ export class RequestAuthorizer {
     return rate === undefined ? this.#options.keyLimit : { tokensPerSecond: rate, maxTokens: rate };
   }
 
-  /** Adds to the debt of the key's bucket, and sets the header fields. Returns the tokens that the bucket lacks. */
+  /** Adds to the key's debt and sets the rate limit headers. Returns how many tokens are missing from the bucket. */
   #addDebt(context: RequestContext, key: ApiKey, limit: Limit, tokens: number, now: number): number {
     const missingTokens = this.#keyBuckets.addDebt(key.id, tokens, limit, now);
     context.rateLimit = rateLimitHeaders(limit, Math.floor(limit.maxTokens - missingTokens + roundingTokens));
@@ -267,18 +265,18 @@ export class RequestAuthorizer {
 }
 
 /**
- * Requires that host and key select the site that a request has read. They select another site when the sandbox of the key was renewed meanwhile.
+ * Makes sure that host and key still select the site a request has read. They don't if the key's sandbox was renewed in the meantime.
  * @param siteId the site that was read
- * @throws OutdatedError if it is another site
+ * @throws OutdatedError if they select another site
  */
 export function requireSameSite({ siteView }: AuthorizedView, siteId: number): void {
   if (siteView.siteId !== siteId) throw new OutdatedError("key");
 }
 
 /**
- * Returns the header fields `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers). During debt, no token remains, and the time until
- * the bucket is full includes the debt.
- * @param remainingTokens whole tokens in the bucket; negative during debt
+ * Returns `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers). For a key in debt, no tokens remain, and the time until the bucket is
+ * full includes the debt.
+ * @param remainingTokens whole tokens; negative for a key in debt
  */
 export function rateLimitHeaders(
   { tokensPerSecond, maxTokens }: Limit,
@@ -293,8 +291,8 @@ export function rateLimitHeaders(
 }
 
 /**
- * Returns the error of a request for which the bucket had no token. `Retry-After` is the time until one token has refilled, at least 1 s.
- * @param missingTokens the tokens that the bucket lacks, if it may have debt
+ * `Retry-After` is the time until one token has refilled, and at least 1 s.
+ * @param missingTokens how many tokens the bucket needs to be full, which may be more than it holds for a key in debt
  */
 export function tooManyRequestsError(limit: Limit, detail: string, missingTokens = limit.maxTokens): ProblemError {
   const lacking = Math.max(1, missingTokens - limit.maxTokens + 1);

@@ -1,20 +1,18 @@
-// The client's address and network. Failed authentications are counted by network (contract section 9).
-
 import { isIPv4, isIPv6 } from "node:net";
 import type { WireRequest } from "../../wire/request.ts";
 
 /**
- * Returns the client's network: its IPv4 address, or the first 64 bits of its IPv6 address, the smallest network that a customer gets (RFC 6177
- * section 2). An IPv4-mapped address counts as the IPv4 address. If the address is unknown, returns `unknown`.
- * @param trustProxy whether the last entry of `X-Forwarded-For` is the client's address, because a proxy adds it. The entries before it could be
- *   forged. If the last entry is not an address, returns the network of the proxy.
+ * Returns the client's network, by which failed authentications are counted (contract section 9): its IPv4 address, or the first 64 bits of its IPv6
+ * address, the smallest network a customer gets (RFC 6177 section 2). An IPv4-mapped address counts as IPv4. Returns `unknown` without an address.
+ * @param trustProxy whether a proxy adds the client's address to `X-Forwarded-For` as the last entry; earlier ones could be forged. If it isn't an address,
+ *   returns the proxy's network
  */
 export function clientNetwork(request: WireRequest, trustProxy: boolean): string {
   const forwarded = forwardedFor(request, trustProxy);
   return (forwarded && networkOf(forwarded)) || networkOf(request.address) || "unknown";
 }
 
-/** Returns the client's address, found as in `clientNetwork`; undefined if it is unknown. */
+/** Finds the address as `clientNetwork` does; undefined if it's unknown. */
 export function clientAddress(request: WireRequest, trustProxy: boolean): string | undefined {
   const forwarded = forwardedFor(request, trustProxy);
   return (forwarded && addressIn(forwarded)) || addressIn(request.address);
@@ -24,13 +22,13 @@ function forwardedFor({ headers }: WireRequest, trustProxy: boolean): string | u
   return trustProxy ? headers.get("x-forwarded-for")?.split(",").at(-1)?.trim() : undefined;
 }
 
-/** Returns the network of an address with or without a port, IPv6 with or without brackets; undefined if `text` is not an address. */
+/** @param text an address, with or without port and brackets @returns undefined if it isn't one */
 export function networkOf(text: string): string | undefined {
   const address = addressIn(text);
   return address === undefined || isIPv4(address) ? address : networkOfV6(address);
 }
 
-/** Returns the address in `text`, without port, brackets and zone; undefined if `text` is not an address. */
+/** Strips port, brackets and zone; undefined if `text` isn't an address. */
 function addressIn(text: string): string | undefined {
   const [, bracketed, v4] = /^\[([^\]]*)\](?::[0-9]+)?$|^([0-9.]+)(?::[0-9]+)?$/.exec(text) ?? [];
   const address = (bracketed ?? v4 ?? text).replace(/%.*$/, "");
@@ -38,7 +36,7 @@ function addressIn(text: string): string | undefined {
 }
 
 function networkOfV6(address: string): string {
-  // In the form of the URL standard, an IPv6 address has no dotted part, and at most one `::`.
+  // The URL standard writes IPv6 without a dotted part, and with one `::` at most.
   const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
   const [, high, low] = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(canonical) ?? [];
   if (high !== undefined && low !== undefined) return [...bytesOf(high), ...bytesOf(low)].join(".");

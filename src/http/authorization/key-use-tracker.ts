@@ -1,12 +1,10 @@
-// Tracks when API keys were last used.
-
 import { errorMessage } from "../../lib/errors-for-log.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 
-/** Milliseconds between two writes to the database. */
+/** Milliseconds between writes to the database. */
 const flushIntervalMs = 30_000;
 
-/** Tracks when each key was last used, and saves these times every 30 seconds and on `stop`. */
+/** Tracks when API keys were last used, and saves that every 30 seconds and on `stop`. */
 export class KeyUseTracker {
   readonly #dependencies: Pick<HttpDependencies, "engine" | "log">;
   readonly #timer: NodeJS.Timeout;
@@ -18,7 +16,7 @@ export class KeyUseTracker {
     this.#timer.unref();
   }
 
-  /** Tracks a use of a key. @param now milliseconds since 1970 */
+  /** @param now milliseconds since 1970 */
   trackUse(keyId: number, now: number): void {
     this.#uses.set(keyId, now);
   }
@@ -28,7 +26,7 @@ export class KeyUseTracker {
     return this.#flush();
   }
 
-  /** Saves the times since the last flush. If that fails, logs the error; these times are lost. */
+  /** If this fails, the times since the last flush are lost. */
   async #flush(): Promise<void> {
     if (this.#uses.size === 0) return;
     const uses = this.#uses;

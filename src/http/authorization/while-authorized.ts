@@ -1,6 +1,3 @@
-// Runs a batch request or an undo with its authorization: again if the key, the site or its epoch changes meanwhile, and checked again before a response
-// that only reads.
-
 import { ProblemError } from "../../model/errors.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { requireWriteScope } from "./authenticate.ts";
@@ -9,13 +6,14 @@ import { type RequestAuthorizer, requireSameSite } from "./authorizer.ts";
 interface AuthorizedWork<T> {
   /** @throws OutdatedError if the key, the site or its epoch has changed. Nothing was stored */
   readonly work: (authorized: AuthorizedView) => Promise<T>;
-  /** Whether `work` has stored something. */
+  /** Whether `work` stored something. */
   readonly isStored: (result: T) => boolean;
 }
 
 /**
- * Runs `work` for a key that may write, and returns its result. Repeats it after an OutdatedError (`RequestAuthorizer.repeatIfOutdated`).
- * @param first the present authorization of the request
+ * Runs `work`, such as a batch or an undo, for a key that may write. Repeats it if the key, the site or its epoch changes in the meantime
+ * (`RequestAuthorizer.repeatIfOutdated`), and checks the key again before a response that only reads.
+ * @param first the request's current authorization
  * @throws the errors of `work` and of `RequestAuthorizer.reauthorize`
  */
 export function whileAuthorized<T>(
@@ -31,9 +29,9 @@ export function whileAuthorized<T>(
 }
 
 /**
- * If the response only reads, because nothing was stored now, authorizes again: the key may have been revoked, or its sandbox renewed, meanwhile. The
- * result of a transaction is always returned, because the transaction has checked the key.
- * @throws OutdatedError if the key selects another site now
+ * If nothing was stored, the key may have been revoked or its sandbox renewed in the meantime, so it's checked again. A transaction has checked the key
+ * itself, so its result is always returned.
+ * @throws OutdatedError if the key now selects another site
  */
 async function runOnce<T>(
   authorizer: RequestAuthorizer,
@@ -50,7 +48,7 @@ async function runOnce<T>(
   try {
     result = await work(authorized);
   } catch (error) {
-    // The outcome of a commit can be unknown. Another error than 503 would say that nothing was stored.
+    // After a 503, the commit may have happened. Any other error would claim that nothing was stored.
     if (error instanceof ProblemError && error.code !== "unavailable") await requireAuthorization();
     throw error;
   }

@@ -1,8 +1,7 @@
-// The writes of a batch request: an intent of each operation.
+// Makes an intent of each operation in a batch.
 //
-// With `match=AccountNumber`, the operation PUT brands {"AccountNumber":"A-1","Address":{"Town":"Oslo"}} becomes an upsert. The records of all match
-// values of the request are found in one pass over the snapshot (`findByTexts`). The transaction brings them up to date, and decides whether the upsert
-// is an update or a create.
+// With `match=AccountNumber`, the operation PUT brands {"AccountNumber":"A-1","Address":{"Town":"Oslo"}} becomes an upsert. One pass over the snapshot
+// finds the records for all match values (`findByTexts`). The transaction brings that up to date, and decides whether each upsert updates or creates.
 
 import { createYielder } from "../../lib/yielding.ts";
 import { type Intent, versionOf } from "../../model/change.ts";
@@ -14,28 +13,27 @@ import { type FoundByText, findByTexts, type WantedTexts } from "../../store/wri
 import type { AuthorizedIntent } from "../authorization/authorized-intent.ts";
 import type { CheckedOperation, CheckedWrite, MatchedWrite, NamedWrite, SentFields } from "./check-operations.ts";
 
-/** The write of an operation. */
 export interface OperationWrite {
-  /** The index of the operation in its request. */
+  /** The operation's index in its request. */
   readonly index: number;
   readonly checked: CheckedWrite;
   readonly intent: Intent;
 }
 
-/** A record that a dry run would change, and its revision. A record that the dry run would create has its future ID, and revision 0. */
+/** A record that a dry run would change, with its current revision. For one it would create, that's the planned ID and revision 0. */
 export interface TouchedRecord {
   readonly resource: string;
   readonly id: number;
   readonly revision: number;
 }
 
-/** A part of a request that belongs to all of its intents. */
+/** What all intents of a request share. */
 type IntentBase = AuthorizedIntent & Pick<Intent, "isOptional">;
 
 /**
- * Returns the writes of the operations without a fault. Yields to the event loop in between.
- * @param isWanted whether the client still waits
- * @throws as `findByTexts`
+ * Makes the writes of all operations except faulty ones. Yields to the event loop in between.
+ * @param isWanted whether the client is still waiting
+ * @throws the errors of `findByTexts`
  */
 export async function makeWrites(
   checked: readonly CheckedOperation[],
@@ -89,9 +87,9 @@ function toUpsert(checked: MatchedWrite, { revision, epoch, find }: FoundByText)
 }
 
 /**
- * Adds conditions to writes, so that only the result of a dry run can be stored: a create gets the ID of the dry run, and each other record must have the
- * revision of the dry run.
- * @param touched one of each write, in order
+ * Adds conditions so that the writes can only store what the dry run showed: new records must get the planned IDs, and existing ones must still have the
+ * revisions the dry run saw.
+ * @param touched one per write, in order
  */
 export function conditionOn(
   writes: readonly OperationWrite[],
@@ -104,7 +102,7 @@ export function conditionOn(
     const name = toKeyText({ resource, id });
     const isFirst = !seen.has(name);
     seen.add(name);
-    // A new record has none of no versions. A create ignores this, and an upsert that finds a record by now is rejected.
+    // No record has one of no versions, so this rejects an upsert if a record has appeared since. A create ignores it.
     const ifVersion = revision > 0 ? [versionOf(epoch, revision)] : [];
     return { ...write, intent: { ...write.intent, id, ...(isFirst ? { ifVersion } : {}) } };
   });

@@ -1,8 +1,8 @@
-// Batch requests: POST /restapi/batch.json and .xml (contract section 14). This file follows a request from its parameters to its response: `BatchEndpoint` has
-// the order of the checks, `storeBatch` stores the operations or decides what they would do (dry run), and `encodeResults` makes the response.
+// POST /restapi/batch.json and .xml (contract section 14), from parameters to response: `BatchEndpoint` checks the request, `storeBatch` stores the operations
+// or, for a dry run, decides what they would do, and `encodeResults` encodes the results.
 //
-// All writes of a request are one transaction. By default, a fault of an operation prevents all; the problem then lists the faults of all operations. With
-// `atomic=0`, the operations with a fault are left out.
+// All writes of a batch go into one transaction. By default, any error rejects the batch, and the problem lists the errors of all operations. With
+// `atomic=0`, faulty operations are left out.
 //
 // An example, with `match=AccountNumber`. Brand 7 has the account number A-1, and no brand has A-2:
 //
@@ -10,14 +10,14 @@
 //   2  PUT brands {"AccountNumber":"A-2","Name":"Best"}
 //   3  DELETE orderstatuses 3
 //
-// (1) `checkOperations` checks each operation alone. Operations 1 and 2 have no ID, so they have to be matched; operation 3 names its record.
-// (2) `makeWrites` makes three intents: two upserts, and the delete of order status 3. It looks up in the snapshot that brand 7 has A-1.
-// (3) `#tryCommit` commits them in one transaction. If others have moved A-1 to brand 9 meanwhile, the transaction updates brand 9.
-// (4) If order status 3 does not exist, its intent is rejected. By default, nothing is stored then: `#throwFaults` decides all operations again without
-//     storing (`#decide`), and throws the faults of all. With `atomic=0`, operations 1 and 2 are stored, and the result of operation 3 is its problem.
+// (1) `checkOperations` checks each operation on its own. Operations 1 and 2 have no ID, so they have to be matched; operation 3 names its record.
+// (2) `makeWrites` makes three intents: two upserts and a delete. The snapshot says that brand 7 has A-1.
+// (3) `#tryCommit` commits them in one transaction. If A-1 has moved to brand 9 in the meantime, the transaction updates brand 9.
+// (4) If order status 3 doesn't exist, its intent is rejected. By default, nothing is stored: `#throwFaults` decides all operations again without
+//     storing them (`#decide`), and throws all their errors. With `atomic=0`, operations 1 and 2 are stored, and the result of 3 is its problem.
 // (5) `#toResults` puts outcomes and problems in the order of the operations.
-// (6) A repeated request with the same idempotency key decides nothing: the transaction finds the stored response, and replay.ts makes the results again.
-// (7) The tool `batch` of agents gives `confirm`. `#commitConfirmed` first decides without storing. Then it stores with conditions that allow only this result.
+// (6) If the request is repeated with its idempotency key, the transaction finds the stored response, and replay.ts rebuilds the results from it.
+// (7) The agents' tool `batch` passes `confirm`. `#commitConfirmed` first decides without storing, then stores with conditions that only allow that result.
 
 import type { EncodedResult } from "../../formats/batch-format.ts";
 import type { MalformedOperation, SentOperation } from "../../formats/batch-operation.ts";
@@ -50,47 +50,42 @@ import { type Faults, rejectionProblem, requestProblem } from "./operation-probl
 import { findStoredResponse, rebuildResults, storedResponseIn } from "./replay.ts";
 import { checkHead, type RunRouteDependencies, runRoutes } from "./run-routes.ts";
 
-/** The result of an operation. */
 export type OperationResult = { readonly outcome: AcceptedOutcome } | { readonly problem: ProblemError };
 
-/** The results of a batch request. */
 export interface BatchResults {
-  /** The run of the changes; null if nothing was changed. */
+  /** Null if nothing was changed. */
   readonly run: string | null;
-  /** One result of each operation, in order. */
+  /** One per operation, in order. */
   readonly results: readonly OperationResult[];
-  /** Whether these are the results of an earlier request with the same idempotency key. */
+  /** Whether an earlier request with the same idempotency key had these results. */
   readonly isReplay: boolean;
-  /** Returns the records that a dry run would change, and their revisions before, as a text to compare. Empty without `BatchRequest.confirm`. */
+  /** Returns the records that would change and their current revisions, as a string to compare. Empty without `BatchRequest.confirm`. */
   readonly touched: () => string;
 }
 
-/** The parts of the server that run batch requests. */
 export type BatchParts = Pick<HttpDependencies, "engine" | "siteViews" | "writeQueue" | "now">;
 
-/** A batch request that was read. */
 export interface BatchRequest {
   readonly operations: readonly SentOperation[];
   /** As `BatchParameters.match`. */
   readonly match: string | undefined;
   readonly allOrNothing: boolean;
   readonly isDry: boolean;
-  /** Ignored by a dry run. */
+  /** Dry runs ignore it. */
   readonly idempotency?: Idempotency | undefined;
   /**
-   * Called with the results that the request is going to have, before they are stored. If it throws, nothing is stored. Otherwise exactly this is stored:
-   * the same records as of the same revisions, and new records with the same IDs; or nothing: if others have changed a record meanwhile, it is called
-   * again with other results. Only if `allOrNothing`, and without `idempotency`. A dry run does not call it.
+   * Called with the results before anything is stored. If it throws, nothing is. Otherwise, either exactly these results are stored (the same records at
+   * the same revisions, and new ones with the same IDs), or someone has changed a record in the meantime, and it's called again with the new results. Only
+   * with `allOrNothing` and without `idempotency`. Dry runs don't call it.
    */
   readonly confirm?: ((planned: BatchResults) => void) | undefined;
 }
 
 interface BatchRouteDependencies extends BatchParts, RunRouteDependencies, Pick<HttpDependencies, "resources"> {}
 
-/** Returns the routes of batch requests, by path. */
 export function batchRoutes(dependencies: BatchRouteDependencies): [path: string, route: SiteRoute][] {
   const endpoint = new BatchEndpoint(dependencies);
-  const hint = "send operations with POST; read lists at the path of their resource";
+  const hint = "send operations with POST; read lists at their own paths";
   return runRoutes("batch", hint, (context, format, { key }) => endpoint.respond(context, format, key));
 }
 
@@ -112,7 +107,7 @@ class BatchEndpoint {
     return this.#dependencies.batchPlaces.withPlace(key, () => this.#receive(context, format, parameters));
   }
 
-  /** Waits for the body, and authorizes again, because the key may have been revoked or the site removed while the body arrived. */
+  /** Authorizes again after the body, because the key may have been revoked or the site removed while it arrived. */
   async #receive(context: RequestContext, format: Format, parameters: BatchParameters): Promise<WireResponse> {
     const { view: body } = await readBatchBody(context.request);
     const { authorizer } = this.#dependencies;
@@ -144,19 +139,14 @@ class BatchEndpoint {
 }
 
 interface BatchParameters {
-  /** The dotted path of the text field by which an update without an ID finds its record; undefined for none. */
+  /** Dotted path of the text field by which updates without an ID find their record. */
   readonly match: string | undefined;
-  /** Whether to report what would be stored, and to store nothing. */
   readonly isDry: boolean;
-  /** Whether nothing is stored if an operation has a fault. Otherwise each operation is stored or rejected by itself. */
+  /** Whether any failing operation means nothing is stored. Otherwise, operations succeed or fail independently. */
   readonly allOrNothing: boolean;
 }
 
-/**
- * Parses the parameters of a batch request.
- * @param written the resources that can be written
- * @throws ProblemError `bad-request` for a repeated parameter, or a bad value
- */
+/** @param written the writable resources @throws ProblemError `bad-request` for a repeated parameter or a bad value */
 function parseBatchParameters(written: readonly Resource[], parameters: URLSearchParams): BatchParameters {
   return {
     match: parseMatch(written, parseSingle(parameters, "match")),
@@ -165,25 +155,25 @@ function parseBatchParameters(written: readonly Resource[], parameters: URLSearc
   };
 }
 
-/** Checks `match`. @param written the resources that can be written @throws ProblemError `bad-request` if none of them has this text field */
+/** Checks `match`. @param written the writable resources @throws ProblemError `bad-request` if none of them has this text field */
 export function parseMatch(written: readonly Resource[], path: string | undefined): string | undefined {
   const paths = matchablePaths(written);
   if (path === undefined || paths.includes(path)) return path;
-  const hint = formatHint(findNearestPath(path, paths), `there is ${paths.join(", ")}`);
-  throw new ProblemError("bad-request", `\`match\`: there is no text field \`${path.slice(0, 100)}\`; ${hint}`);
+  const hint = formatHint(findNearestPath(path, paths), `the text fields are ${paths.join(", ")}`);
+  throw new ProblemError("bad-request", `\`match\`: unknown text field \`${path.slice(0, 100)}\`; ${hint}`);
 }
 
-/** Returns the dotted paths of the fields by which records of any of the resources can be matched, each once. */
+/** Returns the dotted paths of the fields that any of the resources can be matched by. */
 export function matchablePaths(resources: readonly Resource[]): readonly string[] {
   return [...new Set(resources.flatMap(({ textFields }) => textFields.map(({ path }) => path)))];
 }
 
 /**
- * Decodes the operations of a body. Yields to the event loop in between.
+ * Decodes the operations in a body. Yields to the event loop in between.
  * @param served the resources that have endpoints
  * @param match as `BatchParameters.match`
- * @param decoded gets the operations; some of them also if the body cannot be read to its end
- * @throws ProblemError as `BatchFormat.operations`; `bad-request` with all faults if operations are malformed
+ * @param decoded receives the operations. If the body can't be read to its end, it has some of them
+ * @throws ProblemError as `BatchFormat.operations`; `bad-request` with all errors if operations are malformed
  */
 export async function decodeOperations(
   { batch }: Format,
@@ -208,11 +198,12 @@ export async function decodeOperations(
 }
 
 /**
- * Stores the operations of a batch request; a dry run only decides what that would do. Resolves when the changes are on durable storage. Yields to the event loop in between. Sets the summary in the request context.
- * @throws ProblemError of the faults, if the request is atomic; `idempotency-key-reused`; `bad-request` as `checkOperations`; `unavailable` as
- *   `WriteQueue.commitAtomically`, after which the outcome can be unknown, and with `confirm`, if others keep changing the records
- * @throws OutdatedError if the epoch, the key or the site changed meanwhile; nothing was stored
- * @throws AbandonedWorkError if the client does not wait any more; nothing was stored
+ * Stores the operations, or for a dry run, decides what that would do. Resolves once the changes are durable. Yields to the event loop in between. Puts a
+ * summary into the context.
+ * @throws ProblemError with the operations' errors, if the batch is all-or-nothing; `idempotency-key-reused`; `bad-request` as `checkOperations`;
+ *   `unavailable` as `WriteQueue.commitAtomically` (the changes may have been stored), or with `confirm`, if others keep changing the records
+ * @throws OutdatedError if the epoch, the key or the site changed in the meantime; nothing was stored
+ * @throws AbandonedWorkError if the client stopped waiting; nothing was stored
  */
 export async function storeBatch(
   parts: BatchParts,
@@ -245,33 +236,32 @@ function countResults(results: readonly OperationResult[]) {
   return counts;
 }
 
-/** Maximum attempts to store the results that `confirm` accepts. */
+/** How often to try to store what `confirm` has accepted. */
 const maxAttempts = 3;
 
-/** The outcomes of the operations that were not rejected, by their index. */
+/** By the index of the operation; undefined for rejected ones. */
 type Outcomes = readonly (AcceptedOutcome | undefined)[];
 
-/** Maximum writes in a batch of the transaction. */
+/** Writes per step of the transaction. */
 const writesPerBatch = 500;
 
-/** Maximum writes that are decided in one step of a dry run. */
+/** Writes per step of a dry run. */
 const writesPerDryStep = 250;
 
 interface DryDecision {
-  /** By the index of the operation; undefined for operations with a fault. */
-  readonly outcomes: readonly (AcceptedOutcome | undefined)[];
+  readonly outcomes: Outcomes;
   /** By the index of the operation. */
-  readonly faults: ReadonlyMap<number, ProblemError>;
-  /** One of each write without a fault, in order; empty if they were not wanted. */
+  readonly faults: Faults;
+  /** One per accepted write, in order; empty without `BatchRequest.confirm`. */
   readonly touched: readonly TouchedRecord[];
-  /** The epoch of the site; empty if no write would be stored. */
+  /** The site's epoch; empty if no write would be stored. */
   readonly epoch: string;
 }
 
 interface Work {
   readonly site: number;
   readonly request: BatchRequest;
-  /** The members that all intents share. */
+  /** What all intents share. */
   readonly base: AuthorizedIntent;
   readonly checked: readonly CheckedOperation[];
   readonly writes: readonly OperationWrite[];
@@ -280,7 +270,7 @@ interface Work {
 class RunningBatch {
   readonly #parts: BatchParts;
   readonly #work: Work;
-  /** The problems of the operations that can't be stored, whatever records the site has. */
+  /** The problems of operations that can't be stored, whatever records the site has. */
   readonly #checkFaults: Faults;
 
   constructor(parts: BatchParts, work: Work) {
@@ -296,19 +286,18 @@ class RunningBatch {
     return confirm ? this.#commitConfirmed(confirm) : this.#commit();
   }
 
-  /** Stores the operations. */
   async #commit(): Promise<BatchResults> {
     const { request, writes } = this.#work;
     const faults = new Map<number, ProblemError>();
     const isInvalid = ({ intent }: OperationWrite) => intent.valuesJson === "";
     const isFaulty = request.allOrNothing && (this.#checkFaults.size > 0 || writes.some(isInvalid));
-    // Without an idempotency key, faults alone need no transaction. With one, its response is stored.
+    // Errors alone need no transaction, unless there's a response to store for an idempotency key.
     if (writes.length === 0 && !isFaulty && !request.idempotency) return this.#toResults(null, [], faults);
     const results = isFaulty ? await this.#findReplay() : await this.#tryCommit(writes, faults);
     return results ?? this.#throwFaults(faults);
   }
 
-  /** Stores exactly the results that `confirm` accepts. @throws the error of `confirm` */
+  /** Stores exactly what `confirm` accepts. @throws the error of `confirm` */
   async #commitConfirmed(confirm: (planned: BatchResults) => void): Promise<BatchResults> {
     const { writes } = this.#work;
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
@@ -323,8 +312,8 @@ class RunningBatch {
   }
 
   /**
-   * Stores the operations in one transaction. Returns undefined if nothing was stored because of faults.
-   * @param faults gets these faults, and those of the operations that were left out
+   * Returns undefined if errors prevented the transaction.
+   * @param faults receives these errors, or those of the operations that were left out
    */
   async #tryCommit(
     writes: readonly OperationWrite[],
@@ -350,7 +339,7 @@ class RunningBatch {
     return this.#toReplay(storedResponseIn(result));
   }
 
-  /** Looks for the response to an earlier request with the idempotency key: another version of the program may have found no fault in it. */
+  /** Even if we find errors, an earlier request with this idempotency key may have succeeded on another version of the program. */
   async #findReplay(): Promise<BatchResults | undefined> {
     const { request, base, checked } = this.#work;
     const [any] = checked;
@@ -371,7 +360,7 @@ class RunningBatch {
     return { run: stored.run, results, isReplay: true, touched: () => "" };
   }
 
-  /** @throws ProblemError of the faults, if the request is atomic */
+  /** @throws ProblemError with the operations' errors, if the batch is all-or-nothing */
   #toPlanned({ outcomes, faults, touched }: DryDecision): BatchResults {
     const { request } = this.#work;
     const all = new Map([...this.#checkFaults, ...faults]);
@@ -379,13 +368,13 @@ class RunningBatch {
     return this.#toResults(null, outcomes, faults, touched);
   }
 
-  /** @param known the faults that prevented the commit @throws ProblemError of all faults */
+  /** @param known the errors that prevented the commit @throws ProblemError with these and all others */
   async #throwFaults(known: Faults): Promise<never> {
     const { faults } = await this.#decide();
     throw requestProblem(new Map([...this.#checkFaults, ...faults, ...known]), false);
   }
 
-  /** Decides what the writes would do now, and stores nothing. A rejected write doesn't stop the others. */
+  /** Decides what the writes would do now, without storing anything. A rejected write doesn't stop the others. */
   async #decide(): Promise<DryDecision> {
     const { site, request, writes } = this.#work;
     const outcomes: AcceptedOutcome[] = [];
@@ -438,7 +427,7 @@ function* intentsOf(
 function touchedIn(
   dryRun: DryRunEngine,
   writes: readonly OperationWrite[],
-  outcomes: readonly (AcceptedOutcome | undefined)[],
+  outcomes: Outcomes,
 ): TouchedRecord[] {
   return writes.flatMap(({ index, intent: { resource } }) => {
     const outcome = outcomes[index];
@@ -448,10 +437,9 @@ function touchedIn(
   });
 }
 
-/** Characters of a part of the response. A part is compressed in one step. */
+/** Characters per part of the response. Each part is compressed in one step. */
 const partChars = 64 << 10;
 
-/** Makes the response to a batch request. Yields to the event loop in between. @param operations of the request */
 async function respondToBatch(
   context: RequestContext,
   format: Format,
@@ -466,7 +454,7 @@ async function respondToBatch(
   return respondEncoded(context, { type: format.contentType, list, coding }, headers);
 }
 
-/** Encodes the results of a batch request. Returns the bytes in parts. Yields to the event loop in between. @param operations of the request */
+/** Encodes results in parts. Yields to the event loop in between. @param operations of the request */
 export async function encodeResults(
   context: Pick<RequestContext, "id">,
   format: Format,
@@ -482,7 +470,7 @@ export async function encodeResults(
     const { resource } = operations[index] as SentOperation;
     text += (index === 0 ? "" : separator) + result(toEncodedResult(context, format, resource, one));
     if (text.length < partChars) continue;
-    // Here, and not at the end: the concatenated strings are only now written in one piece, which takes as long as all before it.
+    // Not at the end, because this is what flattens the concatenated string, which takes as long as everything before it.
     parts.push(Buffer.from(text));
     text = "";
   }

@@ -1,6 +1,5 @@
-// Checks the operations of a batch request as far as this is possible without the records of the site: their IDs, conditions and match values. Their
-// records were validated when they were decoded.
-// Each valid operation becomes a write to the record that it names, or to a record that is found by a value (`match`).
+// Checks what can be checked about operations without the site's records: IDs, conditions and match values. The operations' own records were validated when
+// they were decoded. A valid operation becomes a write to the record it names, or to one found by a value (`match`).
 
 import type { MalformedOperation, SentOperation } from "../../formats/batch-operation.ts";
 import type { Decoded } from "../../formats/format.ts";
@@ -22,13 +21,12 @@ import { findTextField, type Resource, type TextFieldPath } from "../../model/re
 import { versionsInIfMatch } from "../conditional-requests.ts";
 import { MemberError, malformedProblem } from "./operation-problems.ts";
 
-/** An operation after its check. */
 export type CheckedOperation = FaultyOperation | CheckedWrite;
 
-/** An operation that can be stored, if the records of the site allow it. */
+/** An operation that can be stored, provided the site's records allow it. */
 export type CheckedWrite = NamedWrite | MatchedWrite;
 
-/** An operation that cannot be stored, whatever records the site has. */
+/** An operation that can't be stored, whatever records the site has. */
 interface FaultyOperation {
   readonly kind: "faulty";
   /** From 1. */
@@ -39,13 +37,13 @@ interface FaultyOperation {
 
 interface Write {
   readonly resource: Resource;
-  /** As sent; undefined for no condition. */
+  /** As sent. */
   readonly ifMatch: string | undefined;
-  /** The versions in `ifMatch`; undefined for every version. */
+  /** The versions in `ifMatch`; undefined for any version. */
   readonly ifVersion: readonly string[] | undefined;
 }
 
-/** A create, or the update or delete of the record with an ID. */
+/** A create, or an update or delete by ID. */
 export interface NamedWrite extends Write {
   readonly kind: "named";
   readonly operation: Operation;
@@ -55,18 +53,18 @@ export interface NamedWrite extends Write {
   readonly valuesJson: string;
 }
 
-/** An update of the record that has a value in a field, or the create of a record with this value. */
+/** An update of the record with a value in a field, or if there is none, a create. */
 export interface MatchedWrite extends Write {
   readonly kind: "matched";
   readonly field: TextFieldPath;
   readonly value: string;
-  /** The decoded record, an object. It is validated again when it is known whether it is new, unless it's an update with `canonical`. */
+  /** An object. Unless it turns out to be an update and `canonical` is set, it's validated again once it's known whether the record is new. */
   readonly record: Decoded;
-  /** The changes of an update, if they are valid. */
+  /** The changes, if they'd be a valid update. */
   readonly canonical: SentChanges | undefined;
   /** How many errors of the record are reported. */
   readonly limits: ErrorLimits;
-  /** Returns the number of an earlier operation that deletes the record `id`, or gives it another value; undefined if none does. */
+  /** Returns the number of an earlier operation that deletes this record or changes its value; undefined if there is none. */
   readonly movedBy: (id: number) => number | undefined;
 }
 
@@ -75,9 +73,8 @@ export type SentFields = Readonly<Record<string, unknown>>;
 /**
  * Checks operations. Yields to the event loop in between.
  * @param match as `BatchParameters.match`
- * @param malformed the other operations of the request. The check then stops as soon as there are more faults than a problem lists
- * @throws ProblemError `bad-request` for malformed operations, with the faults of the others: also if the resource of an operation that has to be matched
- *   does not have the field
+ * @param malformed the request's other operations. If there are any, the check stops once there are more errors than a problem lists
+ * @throws ProblemError `bad-request` if any operation is malformed, or has to be matched but its resource doesn't have the field. It lists the errors of all
  */
 export async function checkOperations(
   operations: readonly SentOperation[],
@@ -115,13 +112,12 @@ function orFaulty({ number, resource }: SentOperation, check: () => CheckedOpera
   }
 }
 
-/** Returns the decoded record if it is an object. */
 function fieldsIn({ record }: SentOperation): SentFields | undefined {
   const input = record?.input;
   return isJsonObject(input) ? input : undefined;
 }
 
-/** @throws ProblemError for a fault of the operation */
+/** @throws ProblemError if the operation can't be stored */
 function checkNamed(sent: SentOperation): NamedWrite {
   const { method: operation, resource, ifMatch } = sent;
   const { id, valuesJson } = operation === "create" ? recordOf(sent) : checkChanges(sent);
@@ -144,14 +140,14 @@ function checkChanges(sent: SentOperation): SentChanges {
   throw new MemberError("ambiguous-id", "ID", detail);
 }
 
-/** Whether a record of a delete says nothing, as the body of a delete may. */
+/** Like the body of a delete, its record may be empty. */
 function isEmptyValue(input: unknown): boolean {
   return input === null || input === "" || isEmptyList(input);
 }
 
 const noChanges: SentChanges = { id: undefined, valuesJson: "{}" };
 
-/** @throws ProblemError `invalid-record`, also if the operation has no record, or another value in its place */
+/** @throws ProblemError `invalid-record`, including for an operation without a record */
 function recordOf({ canonical, problem, record, resource }: SentOperation): SentChanges {
   if (canonical) return canonical;
   if (problem) throw problem;
@@ -170,7 +166,7 @@ function parseIfMatch(ifMatch: string | undefined): readonly string[] | undefine
   }
 }
 
-/** Checks the operations of a request with `match`, in their order. */
+/** Checks the operations of a request with `match`, in order. */
 class MatchingCheck {
   readonly #path: string;
   readonly #fields = new Map<Resource, TextFieldPath | undefined>();
@@ -183,7 +179,7 @@ class MatchingCheck {
     this.#path = path;
   }
 
-  /** Returns a malformed operation if the operation has to be matched, and its resource does not have the field. */
+  /** Returns a malformed operation if it would have to be matched but its resource doesn't have the field. */
   check(sent: SentOperation): CheckedOperation | MalformedOperation {
     const { method, resource, id, number } = sent;
     const fields = fieldsIn(sent);
@@ -206,7 +202,7 @@ class MatchingCheck {
     const { number, resource, ifMatch, canonical, problem, limits } = sent;
     const record = sent.record as Decoded;
     const value = textAt(fields, field.keys);
-    // If the value is not a text at all, that is the better error.
+    // If the value isn't even a string, that's the better error.
     if (value === "") throw problem ?? matchError(field, fault("required", " to find the record by it"));
     const earlier = this.#values.get(nameOf(resource, value));
     if (earlier !== undefined)
@@ -247,7 +243,6 @@ function hasMember(fields: unknown, keys: readonly string[]): boolean {
   return value !== undefined;
 }
 
-/** Returns the error of the match value of an operation. */
 export function matchError({ path }: TextFieldPath, wrong: Fault): ProblemError {
   return invalidRecordError([{ field: path, ...wrong }]);
 }

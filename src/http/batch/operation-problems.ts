@@ -1,4 +1,3 @@
-// The problems of operations, and of the batch request that isn't stored because of them.
 
 import type { MalformedOperation } from "../../formats/batch-operation.ts";
 import type { FoundRecords, RejectedOutcome } from "../../model/change.ts";
@@ -15,12 +14,12 @@ import { severalMatchesError, validationProblem } from "../../store/writes/recor
 import { hasWeakTag } from "../conditional-requests.ts";
 import { type CheckedWrite, type MatchedWrite, matchError, type SentFields } from "./check-operations.ts";
 
-/** The problems of operations, by their index. */
+/** By the index of the operation. */
 export type Faults = ReadonlyMap<number, ProblemError>;
 
 /**
- * The problem of a member of an operation. The problem of the request names the member. The result of the operation does not: it has the same problem as a
- * request for this record alone.
+ * An error in a member of an operation. Only the batch's problem names the member. With `atomic=0`, the operation's result is the same problem as for a
+ * single request.
  */
 export class MemberError extends ProblemError {
   readonly member: string;
@@ -32,8 +31,7 @@ export class MemberError extends ProblemError {
 }
 
 /**
- * Returns the problem of a request that is not stored, because of its faults: the problem of the first faulty operation, with the field errors of all
- * faulty operations, at most 100.
+ * Returns the problem of a rejected batch: that of the first faulty operation, with up to 100 field errors from all of them.
  * @param faults at least one
  */
 export function requestProblem(faults: Faults, isDry: boolean): ProblemError {
@@ -52,7 +50,7 @@ export function requestProblem(faults: Faults, isDry: boolean): ProblemError {
 }
 
 /**
- * Returns the problem of a request with malformed operations, in either mode. It lists their faults, and then those of other operations, at most 100.
+ * Returns the problem of a batch with malformed operations, whatever `atomic` says. It lists up to 100 errors, those of malformed operations first.
  * @param malformed at least one
  */
 export function malformedProblem(
@@ -75,10 +73,7 @@ function fieldErrorsOf(index: number, problem: ProblemError): FieldError[] {
   return all.map((fieldError) => ({ operation: index + 1, ...fieldError }));
 }
 
-/**
- * Returns the problem of an operation whose intent was rejected.
- * @throws OutdatedError if the request has to be authorized and done again
- */
+/** @throws OutdatedError if the request has to be authorized and executed again */
 export function rejectionProblem({ rejectionReason, found }: RejectedOutcome, write: CheckedWrite): ProblemError {
   const { resource, ifMatch = "" } = write;
   const { singular } = resource;
@@ -99,7 +94,7 @@ export function rejectionProblem({ rejectionReason, found }: RejectedOutcome, wr
         "not-found",
         write.kind === "named"
           ? `there is no ${singular} with the ID ${write.id}`
-          : `there is no ${singular} any more that has this \`${write.field.path}\``,
+          : `no ${singular} has this \`${write.field.path}\` any more`,
       );
     case "precondition-failed": {
       const record =
@@ -119,7 +114,7 @@ export function rejectionProblem({ rejectionReason, found }: RejectedOutcome, wr
   }
 }
 
-/** Returns the problem of an operation whose match allows neither an update nor a create. */
+/** The problem of an operation that's neither a valid update nor a valid create. */
 function matchProblem(
   reason: RejectedOutcome["rejectionReason"],
   { ids, count }: FoundRecords = { ids: [], count: 0 },
@@ -134,7 +129,7 @@ function matchProblem(
   if (reason === "invalid-create" && ifMatch !== undefined)
     return new ProblemError(
       "precondition-failed",
-      `no ${resource.singular} has this \`${field.path}\`, and \`IfMatch\` needs one`,
+      `no ${resource.singular} has this \`${field.path}\`, so \`IfMatch\` can't match`,
     );
   return validationProblem(
     reason === "invalid-create" ? "create" : "update",
@@ -146,5 +141,5 @@ function matchProblem(
 }
 
 const weakTagDetail =
-  "`IfMatch` has a weak tag (`W/...`), which never matches. The tags of this server are strong, so something on the way " +
-  "weakened it, such as a proxy that compresses: turn that off, or send the tag without `W/`";
+  "`IfMatch` has a weak tag (`W/...`), which never matches. This server's tags are strong, so something in between " +
+  "weakened it, such as a proxy that compresses responses. Turn that off, or send the tag without `W/`";

@@ -1,5 +1,5 @@
-// Repeated requests with the same idempotency key: finds the response that was stored for a batch request or an undo, and makes the results of a batch request
-// again. The stored response (`StoredBatch`) has the run, and the operations without a change. The changes are read from the journal.
+// Replays a batch or an undo that is repeated with its idempotency key. What's stored for a batch (`StoredBatch`) is the run, and the operations that changed
+// nothing. The rest of its results is rebuilt from the journal.
 
 import { randomText } from "../../lib/text.ts";
 import { chunksOf, yieldBetween, yieldToEventLoop } from "../../lib/yielding.ts";
@@ -16,7 +16,7 @@ import type { CheckedOperation, CheckedWrite, NamedWrite } from "./check-operati
 import { rejectionProblem } from "./operation-problems.ts";
 
 /**
- * Returns the stored response that a transaction has found for its idempotency key; undefined if it has found none.
+ * Returns the stored response if the transaction found one for its idempotency key.
  * @throws ProblemError `idempotency-key-reused`
  */
 export function storedResponseIn(result: AtomicCommitResult): StoredBatch | undefined {
@@ -25,8 +25,8 @@ export function storedResponseIn(result: AtomicCommitResult): StoredBatch | unde
 }
 
 /**
- * Looks for the stored response, as `storedResponseIn` does. Stores nothing.
- * @param base the authorization of the request
+ * Looks for the stored response without storing anything.
+ * @param base the request's authorization
  * @param resource the name of any resource
  */
 export async function findStoredResponse(
@@ -35,7 +35,7 @@ export async function findStoredResponse(
   resource: string,
   idempotency: AtomicCommitOptions["idempotency"],
 ): Promise<StoredBatch | undefined> {
-  // No record has one of no versions, so this intent is rejected in every state of the site.
+  // No record has one of no versions, so this intent is always rejected.
   const never = { resource, operation: "delete", id: 1, valuesJson: "{}", ifVersion: [], isOptional: false } as const;
   const rejected: Intent = { ...base, ...never };
   const options = { run: { id: randomText(8), size: 1 }, idempotency };
@@ -48,9 +48,9 @@ const readSize = 500;
 type ReplayReads = Pick<Engine, "readJournalPage" | "readRows">;
 
 /**
- * Returns the results of a stored request, one of each operation. Yields to the event loop in between.
+ * Returns the results of a stored batch, one per operation. Yields to the event loop in between.
  * @param checked the operations of the repeated request, which are the same
- * @throws ProblemError `idempotency-key-reused` if the journal does not have all changes any more, or if this program version cannot make a result
+ * @throws ProblemError `idempotency-key-reused` if changes have been pruned from the journal, or if this version of the program can't rebuild a result
  */
 export async function rebuildResults(
   engine: ReplayReads,
@@ -59,7 +59,7 @@ export async function rebuildResults(
   stored: StoredBatch,
 ): Promise<readonly OperationResult[]> {
   const intended = checked.flatMap((one, index) => (one.kind === "faulty" ? [] : [{ one, index }]));
-  if (intended.length !== stored.size) throw lostError(stored, "another version of the program has stored it");
+  if (intended.length !== stored.size) throw lostError(stored, "another version of the program stored it");
   const outcomes = await new StoredOutcomes(engine, site, stored).read(intended.map(({ one }) => one));
   const results = new Map<number, OperationResult>();
   for await (const [position, { one, index }] of yieldBetween(intended.entries())) {
@@ -72,13 +72,12 @@ export async function rebuildResults(
   return checked.map((_, index) => results.get(index) as OperationResult);
 }
 
-/** Returns the error of a request that was stored, and whose response cannot be made again. */
 function lostError({ run }: StoredBatch, reason: string): ProblemError {
-  const stored = run === null ? "the batch was answered before" : `the batch was stored as run ${run}`;
-  return new ProblemError("idempotency-key-reused", `${stored}, but ${reason}, so its response cannot be made again`);
+  const stored = run === null ? "already handled" : `stored as run ${run}`;
+  const detail = `this batch was ${stored}, but the response is gone: ${reason}. Don't send it again`;
+  return new ProblemError("idempotency-key-reused", detail);
 }
 
-/** Reads the outcomes of the intents of a stored request. */
 class StoredOutcomes {
   readonly #engine: ReplayReads;
   readonly #site: number;
@@ -90,7 +89,7 @@ class StoredOutcomes {
     this.#stored = stored;
   }
 
-  /** Returns the outcomes of all intents, in order. @param writes of the intents */
+  /** Returns the outcomes of all writes, in order. */
   async read(writes: readonly CheckedWrite[]): Promise<readonly Outcome[]> {
     const { notDone, size } = this.#stored;
     const { entries, epoch } = await this.#readEntries(size - notDone.length);
@@ -106,7 +105,7 @@ class StoredOutcomes {
     });
   }
 
-  /** Reads the entries of the run, which are contiguous. @param count the number of its changes */
+  /** Reads the run's entries, which are contiguous. @param count how many changes it has */
   async #readEntries(count: number): Promise<{ readonly entries: readonly JournalEntry[]; readonly epoch: string }> {
     const { run } = this.#stored;
     const { first } = (run === null ? undefined : parseRun(run)) ?? { first: 1 };
@@ -124,7 +123,7 @@ class StoredOutcomes {
     }
   }
 
-  /** Reads the records that were unchanged, as they were then. Returns them by the index of the intent. */
+  /** Reads the records that didn't change, as they were then. Returns their bodies by the index of the write. */
   async #readUnchanged(writes: readonly CheckedWrite[]): Promise<ReadonlyMap<number, string>> {
     const bodies = new Map<number, string>();
     const unchanged = this.#stored.notDone.flatMap((one) =>
@@ -153,7 +152,7 @@ class StoredOutcomes {
   }
 
   #prunedError(): ProblemError {
-    return lostError(this.#stored, "its changes were pruned from the journal");
+    return lostError(this.#stored, "its changes have been pruned from the journal");
   }
 }
 

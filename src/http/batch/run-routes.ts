@@ -1,4 +1,3 @@
-// What batch requests and undo have in common: both make a run.
 
 import { type Format, formats } from "../../formats/format.ts";
 import { ProblemError } from "../../model/errors.ts";
@@ -22,7 +21,7 @@ export interface RunRouteDependencies {
   readonly queries: QueryReader;
 }
 
-/** Returns the route of each format, by path. @param otherMethodDetail the problem of any method but POST */
+/** Makes the routes of batch or undo, one per format. @param otherMethodDetail what to tell a client that uses another method than POST */
 export function runRoutes(
   name: "batch" | "undo",
   otherMethodDetail: string,
@@ -39,7 +38,7 @@ export function runRoutes(
   );
 }
 
-/** Checks a request before its body is read. Returns the query parameters. @throws ProblemError */
+/** Checks a request before its body is read, and returns its query parameters. @throws ProblemError */
 export function checkHead(
   { queries }: RunRouteDependencies,
   context: RequestContext,
@@ -49,11 +48,11 @@ export function checkHead(
   const { request, target } = context;
   requireWriteScope(context, key);
   const parameters = queries.read(target.query, owner);
-  // There are many records, and to ignore a condition would be unsafe.
+  // These don't fit many records, and ignoring them would be unsafe.
   const [what, advice] = owner.kind === "batch" ? ["a batch", "; send `IfMatch` in each operation"] : ["an undo", ""];
   for (const name of ["If-Match", "If-None-Match"])
     if (request.headers.has(name.toLowerCase()))
-      throw new ProblemError("bad-request", `${what} has no ${name}${advice}`);
+      throw new ProblemError("bad-request", `${what} can't have ${name}${advice}`);
   rejectOtherEncodings(request.headers);
   parseIdempotencyName(context);
   return parameters;

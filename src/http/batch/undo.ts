@@ -1,11 +1,11 @@
-// POST /restapi/undo.json and .xml: a key undoes one of its runs, or a dry run reports what that would do (contract section 14).
+// POST /restapi/undo.json and .xml: undoes one of the key's own runs, or for a dry run, reports what that would do (contract section 14).
 //
-// An example: the run has created brand 30, and updated brand 7. The plan is to delete brand 30, and to restore brand 7.
+// An example: the run created brand 30 and updated brand 7, so the plan is to delete brand 30 and restore brand 7.
 //
-// (1) Each intent has a condition: its record still has the version that the run gave it.
-// (2) Before the transaction, another client updates brand 7. So the transaction leaves out this intent, and the response lists brand 7 as skipped.
-// (3) The outline of the plan is the response for the idempotency key, with what was left out. The undo is a run too, and can be undone.
-// (4) With `confirm`, the whole plan is stored, or nothing. Then another plan follows.
+// (1) Each intent has the condition that its record still has the version the run gave it.
+// (2) If another client updates brand 7 before the transaction, that intent is left out, and the response lists brand 7 as skipped.
+// (3) The plan's outline is stored for the idempotency key, along with what was left out. The undo is itself a run, and can be undone.
+// (4) With `confirm`, either the whole plan is stored, or nothing is, and we make a new plan.
 
 import type { Undone } from "../../formats/batch-format.ts";
 import type { Format } from "../../formats/format.ts";
@@ -38,30 +38,27 @@ import { checkHead, type RunRouteDependencies, runRoutes } from "./run-routes.ts
 export type UndoParts = Pick<HttpDependencies, "engine" | "writeQueue" | "resources" | "systemSiteIndex" | "now">;
 
 interface UndoRequest {
-  /** The ID of the run. */
   readonly run: string;
-  /** Whether to report what the undo would do, and to store nothing. */
   readonly isDry: boolean;
   /** Not for a dry run. */
   readonly idempotency?: Idempotency | undefined;
   /**
-   * Called with the result that the undo is going to have, before it is stored. If it throws, nothing is stored. Otherwise exactly this is stored, or
-   * nothing: if others have changed a record meanwhile, it is called again with another result.
+   * Called with the result before it's stored. If it throws, nothing is stored. Otherwise, either exactly this is stored, or someone has changed a record
+   * in the meantime, and it's called again with the new result.
    */
   readonly confirm?: ((planned: UndoResult) => void) | undefined;
 }
 
 export interface UndoResult {
   readonly undone: Undone;
-  /** Whether this is the result of an earlier request with the same idempotency key. */
+  /** Whether an earlier request with the same idempotency key had this result. */
   readonly isReplay: boolean;
-  /** Returns the records of the plan that the undo changes, and their revisions before it, as a text to compare. */
+  /** Returns the records the undo would change and their current revisions, as a string to compare. */
   readonly touched: () => string;
 }
 
 interface UndoRouteDependencies extends UndoParts, RunRouteDependencies {}
 
-/** Returns the routes of undo, by path. */
 export function undoRoutes(dependencies: UndoRouteDependencies): [path: string, route: SiteRoute][] {
   return runRoutes("undo", "undo a run with POST", (context, format, authorized) =>
     respondToUndo(dependencies, context, format, authorized),
@@ -88,7 +85,7 @@ async function respondToUndo(
     requireWriteScope(context, authorized.key);
     const idempotency = isDry ? undefined : await parseBatchIdempotency(context, authorized.key, body.view);
     const { run } = format.batch.undo(body.view);
-    // An undo counts as a batch request of the size of its run, and needs as much memory.
+    // An undo counts as a batch of its run's size, and needs as much memory.
     authorizer.countOperations(context, authorized.key, sizeOfRun(run));
     const undo = () =>
       whileAuthorized(authorizer, context, authorized, {
@@ -105,18 +102,18 @@ function toUndoneResponse(context: RequestContext, format: Format, { undone, isR
   return toResponse(context, 200, content, isReplay ? { "Idempotency-Replayed": "true" } : {});
 }
 
-/** Maximum attempts to store a plan that `confirm` accepts. */
+/** How often to try to store a plan that `confirm` has accepted. */
 const maxAttempts = 3;
 
-/** Intents per batch of the transaction. */
+/** Intents per step of the transaction. */
 const batchSize = 500;
 
 /**
- * Undoes a run, or reports what the undo would do. Sets `batch` of the context.
- * @param authorized the key and its site. A key may undo its own runs, and the runs of the keys that it has replaced
- * @throws ProblemError as `planUndo` does, and if the run is in the sandbox of the site, or in its live site, `not-found` says so; `idempotency-key-reused`; `unavailable` as `WriteQueue.commitAtomically` does, and with `confirm`, if others
- *   keep changing the records of the run
- * @throws OutdatedError if the key, the site or its epoch has changed. Nothing was stored
+ * Undoes a run, or reports what that would do. Puts a summary into the context.
+ * @param authorized the key may undo its own runs, and those of keys it has replaced
+ * @throws ProblemError as `planUndo`, with a `not-found` that says if the run is in the site's sandbox or in its live site; `idempotency-key-reused`;
+ *   `unavailable` as `WriteQueue.commitAtomically`, or with `confirm`, if others keep changing the run's records
+ * @throws OutdatedError if the key, the site or its epoch has changed; nothing was stored
  */
 export async function undoRun(
   parts: UndoParts,
@@ -130,14 +127,14 @@ export async function undoRun(
   return result;
 }
 
-/** The parts of a plan of which its response is made. They are stored for a replay. */
+/** What the response is made from, which is stored for a replay. */
 interface Outline {
   readonly records: readonly (readonly [resource: string, id: number, operation: "delete" | "restore"])[];
   readonly unchanged: number;
   readonly skipped: readonly LaterChangedRecord[];
 }
 
-/** An outline that was stored, now or by an earlier request, except the records of `notDone`. */
+/** An outline that was stored, just now or by an earlier request, except for the records in `notDone`. */
 interface StoredOutline {
   readonly outline: Outline;
   readonly run: string | null;
@@ -163,7 +160,7 @@ class RunUndo {
       return await this.#planAndStore();
     } catch (error) {
       const code = error instanceof ProblemError ? error.code : undefined;
-      // The undo may be stored already: the changes of its run were pruned since, or the key that sent it first has replaced the key of this request.
+      // It may have been undone already, before the run's changes were pruned, or with the key that this request's key replaced.
       const replay = code === "gone" || code === "forbidden" ? await this.#findReplay() : undefined;
       if (replay) return { undone: this.#toFinalUndone(replay), isReplay: true, touched: () => "" };
       const mayBeElsewhere = code === "not-found" || code === "gone";
@@ -171,7 +168,7 @@ class RunUndo {
     }
   }
 
-  /** If the run is in the sandbox of the key's site, or in the live site of its sandbox, returns the error that says so. Reads one entry. */
+  /** Returns an error if the run is in the sandbox of the key's live site, or the other way round. Reads one entry. */
   async #findOtherSiteError(): Promise<ProblemError | undefined> {
     const { engine, systemSiteIndex } = this.#parts;
     const { run } = this.#request;
@@ -199,7 +196,7 @@ class RunUndo {
       const stored = await this.#store(plan, outline);
       if (stored) return { ...planned, undone: this.#toFinalUndone(stored), isReplay: stored.isReplay };
     }
-    throw new RetryableError("others keep changing the records of the run");
+    throw new RetryableError("others keep changing the run's records");
   }
 
   #plan(): Promise<UndoPlan> {
@@ -208,10 +205,7 @@ class RunUndo {
     return planUndo(this.#parts.engine, siteView, this.#request.run, mayUndo);
   }
 
-  /**
-   * Stores a plan in one transaction, without the records that others have changed. With `confirm`, returns undefined if there are any, and stores
-   * nothing.
-   */
+  /** Stores a plan in one transaction, except for records that others have changed. With `confirm`, stores nothing and returns undefined if there are any. */
   async #store(plan: UndoPlan, outline: Outline): Promise<StoredOutline | undefined> {
     const { writeQueue, now } = this.#parts;
     const { siteId } = this.#authorized.siteView;
@@ -241,7 +235,7 @@ class RunUndo {
     return undefined;
   }
 
-  /** Looks for the response to an earlier request with the idempotency key. Stores nothing. */
+  /** Looks for the response to an earlier request with the same idempotency key. */
   async #findReplay(): Promise<StoredOutline | undefined> {
     if (!this.#request.idempotency) return undefined;
     const { writeQueue, resources, now } = this.#parts;
@@ -263,7 +257,7 @@ class RunUndo {
   #toUndone({ records, unchanged, skipped }: Outline, run: string | null = null): Undone {
     const deleted = records.filter(([, , operation]) => operation === "delete").length;
     const { resources } = this.#parts;
-    // A newer program can have declared a resource that this one does not know. Then its name takes the place of its path.
+    // A newer version of the program may have a resource we don't know. We use its name as its path then.
     const toResource = (name: string) => resources.find((resource) => resource.name === name) ?? { path: name };
     return {
       run,
@@ -274,7 +268,7 @@ class RunUndo {
     };
   }
 
-  /** Takes out the records that others have changed meanwhile: they are skipped, or have their earlier state already. */
+  /** Takes out the records that others have changed in the meantime: they're skipped, or already have their earlier state. */
   #toFinalUndone({ outline, run, notDone }: StoredOutline): Undone {
     const left = new Map(notDone.map((one) => [one.index, one]));
     const records = outline.records.filter((_, index) => !left.has(index));

@@ -1,16 +1,16 @@
-// The activity of a site: the requests of its keys in the last day, and its last requests. Each process that serves the public port knows its own part in
-// memory. The admin listener asks all processes, and joins their answers. A question and its answer may pass between two program versions (an upgrade),
-// so they may get new members, but no member may change or disappear.
+// A site's activity: its keys' request counts for the last day, and its latest requests. Each process that serves the public port has its own share in memory.
+// The admin listener asks all of them and joins their answers. During an upgrade, the two sides may be different versions of the program, so you can add
+// members to questions and answers, but not change or remove any.
 
 export type ActivityQuestion = KeyTrafficQuestion | RequestsQuestion;
 
-/** Asks for the requests of these keys in the last 24 hours. */
+/** Asks for the keys' request counts for the last 24 hours. */
 interface KeyTrafficQuestion {
   readonly kind: "key-traffic";
   readonly keys: readonly number[];
 }
 
-/** Asks for the last requests of a site. For the next ten minutes, the process then logs its successful requests too. */
+/** Asks for a site's latest requests. For the next ten minutes, the process also logs its successful ones. */
 interface RequestsQuestion extends RequestFilter {
   readonly kind: "requests";
   readonly site: number;
@@ -27,24 +27,24 @@ export interface RequestFilter {
   readonly problem?: string | undefined;
 }
 
-/** The answer of one process to a question; undefined if it does not know such a question, because it is of an earlier program version. */
+/** One process's answer; undefined if it runs an earlier version of the program that doesn't know the question. */
 export type ActivityAnswer = KeyTrafficAnswer | RequestsAnswer | undefined;
 
-/** The number of hours that processes count, with the present one. */
+/** Including the current one. */
 export const countedHours = 24;
-/** Milliseconds of an hour. Hours are counted from 1970 on, as milliseconds are. */
+/** Hours are counted from 1970, like milliseconds. */
 export const hourMs = 3_600_000;
 
 export interface KeyTrafficAnswer {
   readonly kind: "key-traffic";
-  /** Since when the process counts, in milliseconds since 1970. */
+  /** When the process started counting, in milliseconds since 1970. */
   readonly since: number;
-  /** The present hour: hours since 1970. */
+  /** The current hour, counted from 1970. */
   readonly hour: number;
   readonly keys: readonly CountedKey[];
 }
 
-/** The requests of a key in each of the last 24 hours, the oldest hour first, and how many of them got a status of 400 or more. */
+/** A key's requests in each of the last 24 hours, oldest first, and how many of them got a status of 400 or more. */
 export interface CountedKey {
   readonly id: number;
   readonly requests: readonly number[];
@@ -53,20 +53,20 @@ export interface CountedKey {
 
 export interface RequestsAnswer {
   readonly kind: "requests";
-  /** The last 200 of the requests that pass the filter, the latest first. */
+  /** The latest 200 that pass the filter, newest first. */
   readonly requests: readonly LoggedRequest[];
 }
 
-/** Maximum number of requests in an answer, and to a question. */
+/** Per process, and for all answers together. */
 export const maxLoggedRequests = 200;
 
-/** A request, as operators see it. It has no key, no body, and only those values of its query that the interface declares. */
+/** A request as operators see it: without its key and body, and only with query values that the interface declares. */
 export interface LoggedRequest {
   /** Unique among all processes. */
   readonly id: string;
-  /** The number of requests before it that were not logged, because there were too many in one second. */
+  /** How many requests before it weren't logged, because there were too many in one second. */
   readonly leftOut?: number | undefined;
-  /** When its response was made, in milliseconds since 1970. */
+  /** When the response was made, in milliseconds since 1970. */
   readonly at: number;
   readonly method: string;
   readonly path: string;
@@ -74,7 +74,7 @@ export interface LoggedRequest {
   readonly milliseconds: number;
   readonly bytes: number;
   readonly request: string;
-  /** The prefix of the key; undefined if the request had none. */
+  /** The key's prefix; undefined if the request had none. */
   readonly key?: string | undefined;
   readonly problem?: LoggedProblem | undefined;
 }
@@ -86,9 +86,8 @@ interface LoggedProblem {
 }
 
 /**
- * Joins what several processes counted.
+ * Joins what several processes counted, up to the latest hour any of them knows.
  * @param answers at least one
- * @returns counts up to the latest hour that a process knows, and since when all processes count
  */
 export function joinKeyTraffic(answers: readonly KeyTrafficAnswer[]): KeyTrafficAnswer {
   const hour = Math.max(...answers.map((answer) => answer.hour));
@@ -114,7 +113,7 @@ function noCounts(): number[] {
   return new Array<number>(countedHours).fill(0);
 }
 
-/** Adds `counts` to `sums`. @param late the hours by which `counts` end earlier */
+/** Adds `counts` to `sums`. @param late by how many hours `counts` end earlier */
 function addLate(sums: number[], counts: readonly number[], late: number): void {
   for (let index = 0; index + late < countedHours; index++) {
     sums[index] = (sums[index] as number) + (counts[index + late] ?? 0);

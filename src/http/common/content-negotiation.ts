@@ -1,20 +1,19 @@
-// Reads the preferences of a client in `Accept` and `Accept-Encoding` (RFC 9110 sections 12.5.1 and 12.5.3). No other file reads these fields.
+// Reads what a client prefers, from `Accept` and `Accept-Encoding` (RFC 9110 sections 12.5.1 and 12.5.3). No other file reads these headers.
 
 import { BoundedCache } from "../../lib/bounded-cache.ts";
 
-/** Parsed header fields: at most 256, each of at most 256 characters. Browsers send up to about 150 characters. */
+/** At most 256 headers of up to 256 characters. Browsers send about 150 at most. */
 const parsed = new BoundedCache(256, 256, parseWeights);
 
-/** Whether an `Accept` names `text/html`. A wildcard is not enough, because programs send it too. */
+/** Whether `Accept` names `text/html`. A wildcard isn't enough, because programs send that too. */
 export function acceptsHtml(header: string | null): boolean {
   return header !== null && (parsed.get(header).get("text/html") ?? 0) > 0;
 }
 
 /**
- * Returns the coding in `offered` that an `Accept-Encoding` prefers; undefined for no coding, if the client likes `identity` better or accepts none of
- * them. Of codings with the same weight, a coding that the client names wins over one that only `*` allows: a client may send `*` and know no more
- * than gzip.
- * @param offered names in lower case, in the server's order of preference; the last is the one that every client knows
+ * Returns the offered coding that `Accept-Encoding` prefers; undefined if the client prefers `identity` or accepts none of them. With equal weights, a coding
+ * the client names beats one it only allows with `*`, because it may send `*` and know nothing but gzip.
+ * @param offered in lower case and our order of preference, ending with the one every client knows
  */
 export function preferredCoding<Name extends string>(
   header: string | null,
@@ -36,8 +35,8 @@ export function preferredCoding<Name extends string>(
 }
 
 /**
- * Parses the weights (0 to 1) by media type or coding. The names are in lower case and without parameters. An invalid weight counts as 0 (section
- * 12.4.2). Of a name that is sent more than once, the highest weight counts.
+ * Parses the weights (0 to 1) by media type or coding, in lower case and without parameters. An invalid weight counts as 0 (section 12.4.2). If a name is
+ * sent more than once, the highest weight counts.
  */
 function parseWeights(header: string): ReadonlyMap<string, number> {
   const weights = new Map<string, number>();

@@ -1,4 +1,3 @@
-// The problem that a client gets for an error, on both listeners.
 
 import { AbandonedWorkError } from "../../lib/work-limiter.ts";
 import { type ErrorCode, ProblemError } from "../../model/errors.ts";
@@ -11,13 +10,13 @@ const unreadableCodes: Record<RequestErrorReason, ErrorCode> = {
   "body-too-large": "too-large",
 };
 
-/** The response to a client that has disconnected. It is only counted in the metrics. */
+/** The client has disconnected, so this only shows up in metrics. */
 const abandoned = new ProblemError("bad-request", "the client disconnected before its request was handled");
 
 /**
- * Converts anything that was thrown while a request was handled.
+ * Converts anything thrown while handling a request.
  * @param id the request ID
- * @param logUnexpected logs an error that no code expects. Its problem has only the request ID, because the error may contain names of files and hosts
+ * @param logUnexpected logs an unexpected error. Its problem only has the request ID, because the error may contain file names and hosts
  */
 export function toProblemError(
   error: unknown,
@@ -28,10 +27,10 @@ export function toProblemError(
   if (error instanceof RequestError) return new ProblemError(unreadableCodes[error.reason], error.message);
   if (error instanceof AbandonedWorkError) return abandoned;
   logUnexpected(error);
-  return new ProblemError("internal", `the server's log has the details of the request ${id}`);
+  return new ProblemError("internal", `see the server's log for details of request ${id}`);
 }
 
-/** Returns the header fields that belong to a problem. `Retry-After` is in whole seconds. */
+/** `Retry-After` is in whole seconds. */
 export function problemHeaders({ headers, retryAfterSeconds }: ProblemError): Record<string, string> {
   if (retryAfterSeconds === undefined) return { ...headers };
   return { ...headers, "Retry-After": String(Math.ceil(retryAfterSeconds)) };

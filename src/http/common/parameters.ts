@@ -1,22 +1,22 @@
-// Reads the values of query parameters and of `Idempotency-Key`, on both listeners. All errors of parameters are `bad-request`.
+// Reads query parameters and `Idempotency-Key`, on both listeners. All their errors are `bad-request`.
 
 import { ProblemError } from "../../model/errors.ts";
 import type { WireRequest } from "../../wire/request.ts";
 
-/** Returns the value of a parameter; undefined if it is absent. @throws ProblemError `bad-request` if it appears more than once */
+/** @throws ProblemError `bad-request` if the parameter appears more than once */
 export function parseSingle(parameters: URLSearchParams, name: string): string | undefined {
   const values = parameters.getAll(name);
   if (values.length > 1) throw new ProblemError("bad-request", `\`${name}\` appears more than once`);
   return values[0];
 }
 
-/** Returns the values of a parameter that may be repeated, or have several values with commas between them; undefined if it is absent. */
+/** Reads a parameter that may be repeated or have several values separated by commas; undefined if it's absent. */
 export function splitValues(parameters: URLSearchParams, name: string): string[] | undefined {
   const values = parameters.getAll(name);
   return values.length === 0 ? undefined : values.flatMap((value) => value.split(","));
 }
 
-/** Returns whether a parameter is `1`; `byDefault` if it is absent. @throws ProblemError `bad-request` for another value than `0` and `1` */
+/** Whether a parameter is `1`; `byDefault` if it's absent. @throws ProblemError `bad-request` unless it's `0` or `1` */
 export function parseSwitch(parameters: URLSearchParams, name: string, byDefault: boolean): boolean {
   const value = parseSingle(parameters, name);
   if (value === undefined) return byDefault;
@@ -25,8 +25,8 @@ export function parseSwitch(parameters: URLSearchParams, name: string, byDefault
 }
 
 /**
- * Returns the number in a parameter; `byDefault` if it is absent.
- * @throws ProblemError `bad-request` if it appears more than once, or is not a whole number from `min` to `max`, in digits alone
+ * Returns `byDefault` if the parameter is absent.
+ * @throws ProblemError `bad-request` if it appears more than once, or isn't a whole number from `min` to `max` in plain digits
  */
 export function parseNumber<Default extends number | undefined>(
   parameters: URLSearchParams,
@@ -42,8 +42,8 @@ export function parseNumber<Default extends number | undefined>(
 }
 
 /**
- * Returns the value of `Idempotency-Key`; undefined without that header.
- * @throws ProblemError `bad-request` for a value that is not 1 to 255 printable ASCII characters; RequestError for two lines
+ * Returns undefined if there's no `Idempotency-Key`.
+ * @throws ProblemError `bad-request` unless it's 1 to 255 printable ASCII characters; RequestError if there are two
  */
 export function parseIdempotencyName({ request }: { readonly request: WireRequest }): string | undefined {
   const name = request.headers.single("Idempotency-Key");
@@ -55,6 +55,6 @@ export function parseIdempotencyName({ request }: { readonly request: WireReques
 export function idempotencyKeyReusedError(): ProblemError {
   return new ProblemError(
     "idempotency-key-reused",
-    "the Idempotency-Key was used for another request; use a new one for each",
+    "this Idempotency-Key was used for a different request; use a new one for each request",
   );
 }

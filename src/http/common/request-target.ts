@@ -8,33 +8,29 @@ export interface RequestTarget {
   readonly host?: string;
 }
 
-/** A path with or without a query, in characters that the URL standard does not change. */
+/** A path, perhaps with a query, in characters that the URL standard leaves alone. */
 const plain = /^\/(?!\/)[!-"$-;=?-[\]^-_a-z|~]*$/;
 
-/** The beginning of a segment that may be `.` or `..`. */
+/** The start of a segment that may be `.` or `..`. */
 const dot = /\/(?:\.|%2e)/i;
 
-/**
- * A path with a segment `.` or `..`. The URL standard resolves such a segment, a proxy may not. A path that a proxy and this server read differently
- * could bypass the rules of the proxy.
- */
+/** A segment `.` or `..`, which the URL standard resolves but a proxy may not. If we read a path differently from a proxy, it could bypass the proxy's rules. */
 const dots = /^[^?#]*[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)/i;
 
-/** The authority of an absolute URL. Like `Host`, it is not decoded, so that a proxy and the server see the same host. */
+/** The authority of an absolute URL. Like `Host`, it isn't decoded, so that a proxy and the server see the same host. */
 const authority = /^https?:\/\/([^/?]+)/i;
 
 /** A path or an absolute URL without characters that the URL standard reinterprets: `\` as `/`, and `#` as the end. */
 const readable = /^(?:\/|https?:\/\/[^/?#@\\]+(?=[/?]|$))[^\\?#]*(?:\?[^#]*)?$/i;
 
 /**
- * Parses a request target (RFC 9112 section 3.2). A target that is neither a path nor an absolute URL, or that has a dot segment, becomes a path that
- * does not exist.
+ * A target that's neither a path nor an absolute URL, or that has a dot segment, becomes a path that doesn't exist.
  * @param sent the target as sent, one character per byte
  */
 export function toTarget(sent: string): RequestTarget {
   if (plain.test(sent) && !dot.test(sent)) return split(sent);
   if (dots.test(sent)) return { path: Buffer.from(sent, "latin1").toString(), query: "" };
-  // Bytes are percent-encoded as they are: decoding would replace those that aren't UTF-8, and query.ts could no longer reject them.
+  // We percent-encode the raw bytes. Decoding would replace those that aren't UTF-8, so query.ts couldn't reject them.
   const text = sent.replaceAll(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
   const url = readable.test(text) ? URL.parse(text.startsWith("/") ? `http://unknown${text}` : text) : null;
   if (!url) return { path: Buffer.from(sent, "latin1").toString(), query: "" };

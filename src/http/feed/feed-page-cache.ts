@@ -1,11 +1,10 @@
-// Caches encoded feed pages, usually for 100 ms. After a change, all followers of a site ask for the same page, which is then read and encoded once.
+// Caches encoded feed pages, usually for 100 ms, because after a change, all of a site's followers ask for the same page.
 //
 // Invariants:
-// - A request gets a cached page of its epoch only if the page has reached the head of the request, or if later changes do not belong into the page. If a
-//   read of the page is in flight, the request waits for it, and checks its result in the same way. After two results that are too old, the request
-//   starts its own read.
+// - A request only gets a cached page of its own epoch that has reached the request's head, or that has an end before it. If the page is being read, the
+//   request waits and checks the result the same way. After two results that are too old, it starts its own read.
 // - At most two pages are read and encoded at once, because each can have 1,000 records in memory.
-// - The estimated memory of the cache stays below 16 MiB. Pages are evicted oldest first.
+// - The cache's estimated memory stays below 16 MiB. The oldest pages are evicted first.
 
 import type { FeedPosition, Format } from "../../formats/format.ts";
 import { Semaphore } from "../../lib/concurrency.ts";
@@ -18,22 +17,21 @@ import { type FeedPage, readFeedPage } from "../../store/changes/feed.ts";
 import { TextInParts, TextPart } from "../../store/memory/text-in-parts.ts";
 import type { FeedParameters } from "./feed-parameters.ts";
 
-/** How long a cached page is served, in milliseconds. A cursor to a pruned entry keeps working for at most this long. */
+/** How long a cached page is served, and so how long a cursor to a pruned entry may keep working. */
 export const maxPageAgeMs = 100;
-/** The same for a page that has an end: long enough for a round of a few thousand followers (follower-rounds.ts). Their cursors are too young to be pruned. */
+/** The same for a page with an end: long enough for a round of a few thousand followers (follower-rounds.ts), whose cursors are too recent to be pruned. */
 const maxPageWithEndAgeMs = 5000;
-/** Maximum estimated memory of the cached pages, in bytes. */
 const maxCachedBytes = 16 * 1024 * 1024;
-/** Maximum number of pages that are read and encoded at once. Each can have 1,000 records in memory. */
+/** Each can have 1,000 records in memory. */
 const maxConcurrentReads = 2;
-/** Characters after which a part of a page is complete and the next one begins. Each part is compressed separately. */
+/** From this length on, a part of a page is complete. Parts are compressed separately. */
 const maxPartChars = 64 * 1024;
 
 export interface EncodedPage extends FeedPosition {
   readonly isEmpty: boolean;
   readonly body: TextInParts;
   readonly head: Head;
-  /** Whether the page has ended before the last revision of the site, so that later changes do not belong into it. */
+  /** Whether the page has an end before the site's last revision, so that later changes don't belong in it. */
   readonly isComplete: boolean;
 }
 
@@ -43,15 +41,15 @@ interface SharedPage {
   readonly at: number;
 }
 
-/** The parameters of a page, and the last revision that it may scan, if it has an end before the last revision of the site. */
 export interface PageQuery extends FeedParameters {
+  /** The last revision the page may scan; undefined for the site's last one. */
   readonly end?: number | undefined;
 }
 
 export class FeedPageCache {
   readonly #engine: Pick<Engine, "readJournalPage">;
   readonly #readSemaphore = new Semaphore(maxConcurrentReads);
-  /** The cached pages by request, the oldest first. */
+  /** By request, oldest first. */
   readonly #pages = new Map<string, SharedPage>();
   readonly #readsInFlight = new Map<string, Promise<EncodedPage>>();
   #bytes = 0;
@@ -61,9 +59,9 @@ export class FeedPageCache {
   }
 
   /**
-   * Returns a page of a site that has at least the changes up to `head`, from the cache or from the database.
-   * @throws ProblemError `gone` for a cursor after which changes are missing, `unavailable` if the database is behind `head`; OutdatedError if
-   *   the site has another epoch now
+   * Returns a page that includes changes up to `head` at least, from the cache or the database.
+   * @throws ProblemError `gone` for a cursor after which changes are missing, `unavailable` if the database is behind `head`; OutdatedError if the site's
+   *   epoch has changed
    */
   async getPage(siteId: number, head: Head, query: PageQuery, format: Format): Promise<EncodedPage> {
     const names = query.resources.map(({ name }) => name);
@@ -75,7 +73,7 @@ export class FeedPageCache {
       isPageAtLeast(shared.page, head)
     )
       return shared.page;
-    // A read in flight may have started before this request. The next read did not, so join at most two.
+    // A read in flight may have started before this request. The next one can't have, so we join two at most.
     for (let joined = 0; joined < 2; joined++) {
       const page = await this.#readsInFlight.get(key);
       if (page && isPageAtLeast(page, head)) return page;
@@ -104,7 +102,7 @@ export class FeedPageCache {
     });
     const body = await slices.run(encode(page, resources, format));
     const isComplete = end !== undefined && page.hasMore;
-    // Without the changes, which take several times the memory of the body.
+    // Drop the changes, which take several times as much memory as the body.
     const { changes, ...position } = page;
     const encoded = { ...position, isEmpty: changes.length === 0, isComplete, body };
     this.#cache(key, { page: encoded, at });
@@ -135,12 +133,12 @@ export function encodeEmptyPage(format: Format, position: FeedPosition, head: He
   return { ...position, isEmpty: true, isComplete: false, body, head };
 }
 
-/** Whether a page was read at `head` or later, in the same epoch and timeline. */
+/** Whether a page has reached `head`, in the same epoch and timeline. */
 function isPageAtLeast({ head: { epoch, revision, timeline }, isComplete }: EncodedPage, head: Head): boolean {
   return epoch === head.epoch && timeline === head.timeline && (isComplete || revision >= head.revision);
 }
 
-/** Estimated memory: the body, its joined copy and its compressed copies. */
+/** The body, its joined copy and its compressed copies. */
 function estimatePageBytes({ page }: SharedPage): number {
   return 2000 + 3 * page.body.length;
 }

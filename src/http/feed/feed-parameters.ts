@@ -1,4 +1,3 @@
-// The parameters of the feed (contract section 10).
 
 import { findNearest, formatHint } from "../../lib/text.ts";
 import { ProblemError } from "../../model/errors.ts";
@@ -8,11 +7,11 @@ import { firstCursor } from "../../store/database/cursor.ts";
 import { parseNumber, parseSingle, splitValues } from "../common/parameters.ts";
 
 export interface FeedParameters {
-  /** The cursor after which the page begins, not checked yet; or `now`, for an empty page with the cursor of this moment. */
+  /** The cursor to start after, not checked yet; or `now` for an empty page with the current cursor. */
   readonly since: string;
-  /** Maximum number of changes in the page, before `collapse`. */
+  /** Maximum changes per page, before `collapse`. */
   readonly limit: number;
-  /** Milliseconds to wait for a change if the page is empty. */
+  /** How long to wait for a change if the page is empty. */
   readonly waitMs: number;
   readonly resources: readonly Resource[];
   /** Whether to return only the last change to each record in the page. */
@@ -20,7 +19,7 @@ export interface FeedParameters {
 }
 
 /**
- * Parses the parameters of the feed.
+ * Parses the feed's parameters (contract section 10).
  * @param served all public resources
  * @throws ProblemError `bad-request` for a bad value
  */
@@ -44,6 +43,9 @@ function parseResources(served: readonly Resource[], wanted: readonly string[]):
   const paths = served.map(({ path }) => path);
   const unknown = wanted.find((path) => !paths.includes(path));
   if (unknown === undefined) return served.filter(({ path }) => wanted.includes(path));
-  const hint = formatHint(findNearest(unknown, paths), `there is ${paths.map((path) => `\`${path}\``).join(", ")}`);
-  throw new ProblemError("bad-request", `\`resource\`: there is no resource \`${unknown.slice(0, 100)}\`; ${hint}`);
+  const hint = formatHint(
+    findNearest(unknown, paths),
+    `the resources are ${paths.map((path) => `\`${path}\``).join(", ")}`,
+  );
+  throw new ProblemError("bad-request", `\`resource\`: unknown resource \`${unknown.slice(0, 100)}\`; ${hint}`);
 }

@@ -1,5 +1,5 @@
-// The feed: GET /restapi/changes.json and .xml (contract section 10). Reads a page of changes. If the page is empty and the request has the parameter
-// `wait`, holds the request as a long poll until there is a change.
+// The feed: GET /restapi/changes.json and .xml (contract section 10). If a page is empty and the request has `wait`, it's held as a long poll until something
+// changes.
 
 import { type Format, formats } from "../../formats/format.ts";
 import { FairQueue } from "../../lib/fair-queue.ts";
@@ -33,7 +33,7 @@ export function feedRoutes(dependencies: FeedRouteDependencies): [path: string, 
     siteRoute<Omit<SiteRoute, "kind" | "label">>(`${basePath}changes.${format.name}`, {
       readOperation: "changes",
       methods: ["GET", "HEAD", "OPTIONS"],
-      methodNotAllowedDetail: () => "the feed can only be read; change a record at the path of its resource",
+      methodNotAllowedDetail: () => "the feed is read-only; change records at their own paths",
       respond: (context, authorized) => endpoint.respond(context, format, authorized),
     }),
   );
@@ -41,7 +41,7 @@ export function feedRoutes(dependencies: FeedRouteDependencies): [path: string, 
 
 const unknownHead: Head = { revision: 0, epoch: "" };
 
-/** The site of a page, and a head that the page must have reached. */
+/** A page's site, and the head it must have reached. */
 type SiteHead = Head & Pick<SiteView, "siteId">;
 
 interface RequestedFeed {
@@ -57,7 +57,7 @@ class FeedEndpoint {
   readonly #dependencies: FeedRouteDependencies;
   readonly #served: readonly Resource[];
   readonly #pages: FeedPageCache;
-  /** The first reads of requests, queued by site. After a change has woken thousands of clients, they all send their next requests at once. */
+  /** Requests' first reads, queued by site: when a change wakes thousands of clients, they all send their next requests at once. */
   readonly #readQueue = new FairQueue<number>();
 
   constructor(dependencies: FeedRouteDependencies) {
@@ -71,7 +71,7 @@ class FeedEndpoint {
     const sent = queries.read(context.target.query, { kind: "feed", format, resources: this.#served });
     const feed = { format, query: parseFeedParameters(this.#served, sent) };
     requireMatch(context.request.headers, undefined);
-    // If the sandbox of the key is renewed during a long poll, this begins again with the cursor of the request, which belongs to another epoch then.
+    // If the key's sandbox is renewed during a long poll, this starts over with the request's cursor, which by then is of another epoch.
     const mayWait = isFollower(context, feed.query);
     const { page } = await authorizer.repeatIfOutdated(context, authorized, async (current) => {
       const { siteView } = current;
@@ -85,7 +85,7 @@ class FeedEndpoint {
     return respondEncoded(context, content, { Vary: "Accept-Encoding" });
   }
 
-  /** Holds a request as a long poll that has read nothing yet. If it ends before its turn, the page is empty, and its cursor is that of the request. */
+  /** Holds a request as a long poll that hasn't read anything yet. If it ends before its turn, it returns an empty page with its own cursor. */
   #deferRead(
     context: RequestContext,
     feed: RequestedFeed,
@@ -109,11 +109,11 @@ class FeedEndpoint {
     const read = async (last: PageReading, head: Head, isInRound: boolean) => {
       try {
         const found = await readAfter(last, head, isInRound ? head.revision : undefined);
-        // The end of the round may hide newer changes that the client waits for.
+        // There may be changes after the round's head that the client is waiting for.
         return isInRound && found.page.isEmpty && found.page.hasMore ? await readAfter(found, found.head) : found;
       } catch (error) {
-        // If the site was removed, its journal is deleted too, and the read fails with another error. Reauthorizing throws the error for the client,
-        // and if the site was replaced by the renewal of a sandbox, an error after which the request begins again.
+        // The read also fails if the site and its journal have been removed. Reauthorizing then throws the right error for the client or, if a renewed
+        // sandbox has replaced the site, one that makes the request start over.
         await authorizer.reauthorize(context, (authorized) => requireSameSite(authorized, last.siteId));
         throw error;
       }
@@ -121,7 +121,7 @@ class FeedEndpoint {
     return longPolls.waitForContent(context, { ...poll, waitMs: query.waitMs, read });
   }
 
-  /** Reads a page and then authorizes again. If the epoch or the site of the key has changed, repeats both. */
+  /** Reads a page, then authorizes again. Repeats both if the epoch or the key's site has changed. */
   #read(context: RequestContext, feed: RequestedFeed, siteHead: SiteHead): Promise<PageReading> {
     return this.#dependencies.authorizer.repeatIfOutdated(context, { siteView: siteHead }, (current) =>
       this.#readAndReauthorize(context, feed, current.siteView),
@@ -131,7 +131,7 @@ class FeedEndpoint {
   async #readAndReauthorize(context: RequestContext, feed: RequestedFeed, siteHead: SiteHead): Promise<PageReading> {
     const { siteId } = siteHead;
     const page = await this.#readPage(siteId, copyHead(siteHead), feed);
-    // Authorize again, because the key may have been revoked, the site removed or the sandbox renewed while the page was read.
+    // While we read the page, the key may have been revoked, the site removed or the sandbox renewed.
     return this.#dependencies.authorizer.reauthorize(context, (authorized) => {
       requireSameSite(authorized, siteId);
       const hasContent = !page.isEmpty || page.hasMore;

@@ -1,12 +1,12 @@
-// Reads the pages of the clients that follow a site, in rounds, so that its writers keep their speed.
+// Reads pages for the clients that follow a site in rounds, so that its writers don't slow down.
 //
-// While a site is written to without a pause, no follower ever waits for a change: it gets a page, and asks for the next one at once. The pages of 1,000
-// followers would leave the writers a fifth of the time. So after a round, all followers of the site rest, for several times as long as the round took:
-// longer if there are more of them, and longer on a slow or busy machine. The next round is for all requests that arrive meanwhile. They're read up to the
-// same head, so that followers with different cursors have the same one afterwards, and share their pages.
+// On a site that's constantly written to, followers never wait for a change: each one gets a page and immediately asks for the next. With 1,000 of them, that
+// would leave writers a fifth of the time. So after a round of reads, all of the site's followers rest for several times as long as the round took, which is
+// longer if there are more of them or the machine is slow or busy. The next round serves all requests that have arrived by then. They're read up to the
+// same head, so that followers with different cursors end up with the same one and share their pages.
 //
-// While the site doesn't change, nobody rests. So a change after a pause reaches all followers at once, and after the last write they catch up as fast as
-// they can. The measurements are in bench/measured/requests.md ("Followers of a site that is written to").
+// While the site doesn't change, nobody rests. So a change after a quiet period reaches all followers at once, and after the last write they catch up as fast
+// as they can. For measurements, see bench/measured/requests.md ("Followers of a site that is written to").
 
 import { sleep } from "../../lib/background.ts";
 import { FairQueue } from "../../lib/fair-queue.ts";
@@ -14,18 +14,18 @@ import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { copyHead, type Head, isSameHead } from "../../model/head.ts";
 import type { SiteChangeNotifier } from "../../store/changes/site-change-notifier.ts";
 
-/** A rest, as a multiple of its round. It's the long one if the site gets more changes than pages are read, so that its writers need the time. */
+/** How long to rest, as a multiple of the round: `long` if the site gets more changes than pages are read, since its writers need the time then. */
 const restFactor = { short: 6, long: 40 };
-/** Maximum rest, in milliseconds. A round takes long, too, if the database doesn't respond. */
+/** A round also takes long if the database doesn't respond. */
 const maxRestMs = 10_000;
 
-/** Reads a page. Must not throw or reject. @param head a head that the site has reached, the same for the whole round */
+/** Reads a page. Mustn't throw or reject. @param head the head to read up to, the same for the whole round */
 type Follower = (head: Head) => MaybePromise<void>;
 
 interface FollowedSite {
-  /** Those to call in the next round, and those of this round that weren't called yet. */
+  /** Followers for the next round, and those this round hasn't called yet. */
   readonly waiting: Set<Follower>;
-  /** The newest head that a request or the notifier has seen. */
+  /** The newest head seen by a request or the notifier. */
   head: Head;
   roundHead: Head;
   endRest(): void;
@@ -34,7 +34,7 @@ interface FollowedSite {
 export class FollowerRounds {
   readonly #changeNotifier: Pick<SiteChangeNotifier, "subscribe">;
   readonly #rest: typeof sleep;
-  /** The sites with a round, or with a rest after one. */
+  /** Sites with a round in progress, or resting after one. */
   readonly #sites = new Map<number, FollowedSite>();
   readonly #reads = new FairQueue<number>();
 
@@ -43,12 +43,12 @@ export class FollowerRounds {
     this.#rest = rest;
   }
 
-  /** Whether the site has a round, or rests after one. A follower may then have to wait for the next one. */
+  /** Whether the site has a round in progress or is resting after one, so that a follower may have to wait for the next. */
   hasRounds(siteId: number): boolean {
     return this.#sites.has(siteId);
   }
 
-  /** Calls `follower` in the next round of its site. @returns a function that takes it out again */
+  /** Calls `follower` in the site's next round. @returns a function that takes it out again */
   add(siteId: number, head: Head, follower: Follower): () => void {
     const site = this.#sites.get(siteId) ?? this.#start(siteId, copyHead(head));
     site.waiting.add(follower);
@@ -57,7 +57,7 @@ export class FollowerRounds {
     return () => void site.waiting.delete(follower);
   }
 
-  /** Runs `work` in the next round of its site. Resolves or rejects as `work` does. */
+  /** Runs `work` in the site's next round. Resolves or rejects as `work` does. */
   run<T>(siteId: number, head: Head, work: () => Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     this.add(siteId, head, () => work().then(resolve, reject));
@@ -68,7 +68,7 @@ export class FollowerRounds {
     const site: FollowedSite = { waiting: new Set(), head, roundHead: head, endRest: () => {} };
     this.#sites.set(siteId, site);
     const stop = this.#changeNotifier.subscribe(siteId, head, (next) => observe(site, next));
-    // In a microtask, because the caller has yet to add its follower.
+    // In a microtask, because the caller hasn't added its follower yet.
     queueMicrotask(() => void this.#runRounds(siteId, site).then(stop));
     return site;
   }
@@ -83,7 +83,7 @@ export class FollowerRounds {
       const startedAt = performance.now();
       for (const follower of waiting)
         this.#reads.add(siteId, { run: () => (waiting.delete(follower) ? follower(head) : undefined) });
-      // The queue starts this task after those of all followers.
+      // The queue runs this after all followers.
       await this.#reads.run(siteId, async () => {});
       const endedAt = performance.now();
       restUntil = Math.max(restUntil, endedAt + Math.min(maxRestMs, factor * (endedAt - startedAt)));
@@ -101,6 +101,6 @@ function hasChanged({ head, roundHead }: FollowedSite): boolean {
 
 function observe(site: FollowedSite, head: Head): void {
   const { epoch, timeline, revision } = site.head;
-  // A request, or the notifier, can be a little behind.
+  // Requests and the notifier can be a little behind.
   if (head.revision > revision || head.epoch !== epoch || head.timeline !== timeline) site.head = copyHead(head);
 }

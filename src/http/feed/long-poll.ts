@@ -1,13 +1,13 @@
-// Long polls: feed requests that are held until their site changes, their time is over, their client leaves, or the server stops. A long poll may
-// also end to make room for another one (poll-places.ts).
+// Holds feed requests until their site changes, their time is up, their client leaves or the server stops. A long poll may also end to make room for
+// another (poll-places.ts).
 //
-// While it waits, a poll costs memory and nothing else. A wake-up comes from a change of its site, or of the system site. Then the poll is authorized
-// again and, if its site changed, reads the next page. After a page without content, it waits again.
+// While it waits, a poll only costs memory. A change to its site or the system site wakes it. Then it's authorized again and, if its own site has changed,
+// reads the next page. If that has no content, it goes back to waiting.
 //
 // Invariants:
-// (1) Wake-ups that arrive during a read cause one more read, not several at once.
-// (2) A poll is settled once, by the first of these events, and responds only after its key was checked again.
-// (3) All polls together take at most half of the connections. Polls that end together are settled a few per tick.
+// (1) However many wake-ups arrive during a read, they cause only one more read.
+// (2) A poll is settled once, by whatever happens first, and only responds after its key was checked again.
+// (3) All polls together take at most half of the connections. If many end at once, a few are settled per tick.
 
 import { FairQueue } from "../../lib/fair-queue.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
@@ -25,21 +25,20 @@ export interface PollRead {
   readonly head: Head;
   /** The head of the system site when the key was last checked. */
   readonly system: Head;
-  /** Whether there is something to return, so that the wait ends. */
+  /** Whether there's something to return, which ends the wait. */
   readonly hasContent: boolean;
 }
 
 interface LongPollOptions<R extends PollRead> {
   readonly key: ApiKey;
-  /** Maximum time to wait. */
   readonly waitMs: number;
   readonly first: R;
-  /** The head of the site, if nothing was read yet because the followers of the site rest (follower-rounds.ts). */
+  /** The site's head, if nothing was read yet because its followers are resting (follower-rounds.ts). */
   readonly unreadHead?: Head | undefined;
   /**
-   * Reads again, and then authorizes the request again.
-   * @param head the head that the site has reached
-   * @param isInRound whether many polls read up to this head
+   * Reads again, then authorizes the request again.
+   * @param head what the site has reached
+   * @param isInRound whether many polls are reading up to this head
    */
   readonly read: (last: R, head: Head, isInRound: boolean) => Promise<R>;
 }
@@ -53,7 +52,7 @@ type Rounds = Pick<FollowerRounds, "hasRounds" | "add" | "run">;
 
 interface WaitingPoll {
   readonly siteId: number;
-  /** Ends the poll with the result of its last read. Does not throw. */
+  /** Ends the poll with the result of its last read. Doesn't throw. */
   end(): void;
 }
 
@@ -62,11 +61,11 @@ export class LongPolls {
   readonly #places: PollPlaces;
   readonly #dependencies: PollDependencies & { readonly rounds: Rounds };
   readonly #waiting = new Set<WaitingPoll>();
-  /** Polls to end, because they time out, their clients leave or the server stops; queued by site. Many can be due at once, so a few per tick end. */
+  /** Polls that have timed out, whose clients have left, or all of them when the server stops; queued by site. A few end per tick, since there may be many. */
   readonly #endingQueue = new FairQueue<number>();
   #isStopped = false;
 
-  /** @param connections the maximum number of connections of this process; at most half of them can be long polls */
+  /** @param connections the maximum for this process; at most half of them can be long polls */
   constructor(
     connections: number,
     dependencies: PollDependencies,
@@ -82,10 +81,10 @@ export class LongPolls {
   }
 
   /**
-   * Waits until a read has content, the timeout passes, the client closes its side, another poll needs the place, or the server stops. Returns the
-   * result of the last read.
-   * @throws ProblemError `too-many-requests` if too many requests wait already; OutdatedError if host and key select another site now; the errors
-   *   of `reauthorize`, and of `read`
+   * Waits until a read has content, time is up, the client closes its side, another poll needs the place or the server stops. Returns the result of the last
+   * read.
+   * @throws ProblemError `too-many-requests` if too many polls are open; OutdatedError if host and key now select another site; the errors of `reauthorize`
+   *   and `read`
    */
   async waitForContent<R extends PollRead>(context: RequestContext, options: LongPollOptions<R>): Promise<R> {
     const { key, waitMs, first } = options;
@@ -113,12 +112,12 @@ export class LongPolls {
     }
   }
 
-  /** Ends the longest waiting poll of the key that has the most polls, to make room for a new connection. Returns false if nothing waits. */
+  /** Makes room for a new connection by ending the longest-waiting poll of the key with the most polls. Returns false if there are none. */
   makeRoom(): boolean {
     return this.#places.endOne();
   }
 
-  /** Ends all polls, a few in each tick of the event loop. Later calls of `waitForContent` return at once. */
+  /** Ends all polls, a few per tick. From now on, `waitForContent` returns immediately. */
   stop(): void {
     this.#isStopped = true;
     for (const poll of this.#waiting) this.#endLater(poll);
@@ -135,10 +134,10 @@ class LongPoll<R extends PollRead> implements WaitingPoll {
   readonly #dependencies: PollDependencies & { readonly rounds: Rounds };
   readonly #result = Promise.withResolvers<R>();
   #lastRead: R;
-  /** The head that the site has reached, as of the last wake-up. */
+  /** The site's head as of the last wake-up. */
   #head: Head;
   #running: Promise<void> | undefined;
-  /** Ends the subscription to changes of the site, or leaves the next round. */
+  /** Unsubscribes from the site's changes, or leaves the next round. */
   #stop: (() => void) | undefined;
   #isWakePending = false;
   #isUnread: boolean;
@@ -166,7 +165,7 @@ class LongPoll<R extends PollRead> implements WaitingPoll {
     return this.#result.promise;
   }
 
-  /** Waits for a change of the site, or for the next round if nothing was read yet. */
+  /** Waits for a change to the site, or if nothing was read yet, for the next round. */
   listen(): void {
     if (this.#isUnread) return void this.#joinRound();
     const { changeNotifier } = this.#dependencies;
@@ -184,7 +183,7 @@ class LongPoll<R extends PollRead> implements WaitingPoll {
     return this.#running;
   }
 
-  /** Wakes the poll after a change of its site, in the next round. Further changes don't wake it before. */
+  /** Wakes the poll in the next round after its site has changed. More changes don't wake it any sooner. */
   #wakeInRound(head: Head): MaybePromise<void> {
     this.#head = head;
     if (this.#running) return this.wake();
@@ -201,10 +200,7 @@ class LongPoll<R extends PollRead> implements WaitingPoll {
     });
   }
 
-  /**
-   * Ends the poll with the result of the last read. If nothing was read yet, reads first. Otherwise authorizes the request, because its key may have
-   * expired while it waited.
-   */
+  /** If nothing was read yet, reads first. Otherwise authorizes again, because the key may have expired during the wait. */
   end(): void {
     if (this.#isUnread && !this.#isSettled)
       return void this.wake().then(() => this.#settle(() => this.#result.resolve(this.#lastRead)));

@@ -1,15 +1,15 @@
-// Limits the number of long polls in a process, and divides the places fairly between the API keys.
+// Limits the long polls in a process, and shares the places fairly between API keys.
 //
-// If all places are taken, a new poll ends the longest waiting poll of the key with the most places. So the keys converge to equal shares. If the new
-// poll's key has its share already, that key's own longest waiting poll ends. The clients of ended polls ask again, so in 5 seconds at most as many
-// polls are ended in this way as there are places. Every operation takes constant time, however many polls wait.
+// Once all places are taken, a new poll ends the longest-waiting poll of the key with the most places, so keys converge to equal shares. If the new poll's
+// key already has its share, its own longest-waiting poll ends instead. Since those clients ask again, at most as many polls are displaced that way
+// in 5 seconds as there are places. Every operation takes constant time, however many polls there are.
 
 import { LinkedQueue, QueueEntry } from "../../lib/linked-queue.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { ApiKey } from "../../system/system-records.ts";
 
 interface EndablePoll {
-  /** Ends the poll without a change. Must not throw. */
+  /** Ends the poll without a change. Mustn't throw. */
   end(): void;
 }
 
@@ -20,40 +20,40 @@ interface Place {
 
 interface Holder {
   readonly key: number;
-  /** The places of the key, the longest waiting poll first. */
+  /** Longest-waiting poll first. */
   readonly places: LinkedQueue<Place>;
 }
 
-/** `Retry-After` for a client that does not get a place, in seconds. Also the time after which the count of displaced polls begins again. */
+/** For clients that don't get a place. Also how often the count of displaced polls starts over. */
 const retryAfterSeconds = 5;
 
 export class PollPlaces {
   readonly #max: number;
   readonly #holders = new Map<number, QueueEntry<Holder>>();
-  /** The keys by their number of places. */
+  /** Keys by how many places they have. */
   readonly #byCount = new Map<number, LinkedQueue<Holder>>();
-  /** The number of places of the key that has the most. */
+  /** How many places the key with the most has. */
   #most = 0;
   #size = 0;
-  /** The number of displaced polls: polls that were ended for a key that has its share already. Counted since the time below (as `performance.now()`). */
+  /** Polls displaced for a key that already had its share, since `#displacedSince` (by `performance.now()`). */
   #displaced = 0;
   #displacedSince = 0;
 
-  /** @param max the number of places, for all keys together */
+  /** @param max places for all keys together */
   constructor(max: number) {
     this.#max = max;
   }
 
   /**
-   * Gives a place to a new poll. If all places are taken, ends another poll first.
-   * @returns the place, to release when the poll has ended
-   * @throws ProblemError `too-many-requests` if the key has all places, or if too many polls were ended for keys that have their share
+   * Gives a new poll a place, ending another poll first if all are taken.
+   * @returns the place, which must be released when the poll has ended
+   * @throws ProblemError `too-many-requests` if the key has all places, or too many polls were displaced for keys that already had their share
    */
   acquire({ id, prefix }: ApiKey, poll: EndablePoll): QueueEntry<Place> {
     const own = this.#holders.get(id);
     const count = own?.member.places.size ?? 0;
     if (count >= this.#max) {
-      throw noPlaceError(`${count} requests with the API key ${prefix}... wait already`);
+      throw noPlaceError(`the API key ${prefix}... already has ${count} long polls open`);
     }
     if (this.#size >= this.#max) this.#endLongest(this.#chooseHolder(own, count));
     const holder = this.#holders.get(id) ?? new QueueEntry<Holder>({ key: id, places: new LinkedQueue() });
@@ -75,7 +75,7 @@ export class PollPlaces {
     this.#list(holder);
   }
 
-  /** Ends the longest waiting poll of the key with the most places. Returns false if nothing waits. */
+  /** Ends the longest-waiting poll of the key with the most places. Returns false if there are none. */
   endOne(): boolean {
     const holder = this.#byCount.get(this.#most)?.first;
     if (holder) this.#endLongest(holder);
@@ -83,9 +83,9 @@ export class PollPlaces {
   }
 
   /**
-   * Returns the key that must end a poll for a new poll. If a key has at least two places more than the new poll's key, it is the key with the most
-   * places. Otherwise it is the new poll's own key; if that has no place, any key with the most places.
-   * @param own the key of the new poll, which has `count` places
+   * Picks the key that has to give up a poll for a new one: the key with the most places if it has at least two more than the new poll's key, which otherwise
+   * gives up one of its own. If it has none, any key with the most places.
+   * @param own the new poll's key, which has `count` places
    * @throws ProblemError `too-many-requests`
    */
   #chooseHolder(own: QueueEntry<Holder> | undefined, count: number): QueueEntry<Holder> {
@@ -96,9 +96,9 @@ export class PollPlaces {
   }
 
   /**
-   * Counts a poll that is ended for a key that has its share already. When the places are divided equally, clients that ask again as soon as their
-   * poll has ended would end each other's polls all the time. So in 5 seconds, at most as many polls are ended as there are places.
-   * @throws ProblemError `too-many-requests` when that number is reached
+   * Counts a poll displaced for a key that already has its share. Without this limit, once places are shared equally, clients that ask again as soon as
+   * their poll ends would keep displacing each other.
+   * @throws ProblemError `too-many-requests` once as many were displaced in 5 seconds as there are places
    */
   #countDisplaced(): void {
     const now = performance.now();
@@ -106,7 +106,7 @@ export class PollPlaces {
       this.#displacedSince = now;
       this.#displaced = 0;
     }
-    if (this.#displaced >= this.#max) throw noPlaceError(`${this.#size} requests of all API keys wait already`);
+    if (this.#displaced >= this.#max) throw noPlaceError(`this server already has ${this.#size} long polls open`);
     this.#displaced++;
   }
 
@@ -116,7 +116,7 @@ export class PollPlaces {
     longest.member.poll.end();
   }
 
-  /** Adds a key to the queue of its number of places, after that number has changed. */
+  /** Adds a key to the queue for its number of places, after that has changed. */
   #list(holder: QueueEntry<Holder>): void {
     const { key, places } = holder.member;
     if (places.isEmpty) return void this.#holders.delete(key);
@@ -127,7 +127,7 @@ export class PollPlaces {
     this.#most = Math.max(this.#most, places.size);
   }
 
-  /** Deletes a key from the queue of its number of places, before that number changes. */
+  /** Removes a key from the queue for its number of places, before that changes. */
   #unlist(holder: QueueEntry<Holder>): void {
     const { size } = holder.member.places;
     const queue = this.#byCount.get(size);
@@ -139,7 +139,7 @@ export class PollPlaces {
 }
 
 function noPlaceError(detail: string): ProblemError {
-  return new ProblemError("too-many-requests", `${detail}; use fewer connections, or a key for each client`, {
+  return new ProblemError("too-many-requests", `${detail}; use fewer, or give each client its own key`, {
     retryAfterSeconds,
   });
 }

@@ -1,29 +1,29 @@
-// The confirmation of a dry run: a digest of the key, the site, the arguments, and the state of the records that the dry run has found. A call with it
-// stores exactly the result that the dry run has shown. The server remembers nothing: it makes the dry run again, and compares.
+// The confirmation of a dry run is a digest of the key, the site, the arguments and the state of the records the dry run saw. A call that sends it stores
+// exactly what the dry run showed. The server remembers nothing; it repeats the dry run and compares.
 //
-// The confirmation is not a secret. It prevents mistakes of agents, and nothing that the owner of the key could not do without it.
+// The confirmation isn't a secret. It prevents agents' mistakes, but not anything that the key's owner could do without it.
 
 import { createYielder } from "../../lib/yielding.ts";
 import type { AuthorizedView } from "../request-context.ts";
 
-/** Hexadecimal digits of a confirmation. */
+/** In hexadecimal digits. */
 const length = 32;
 
 /**
- * Returns the digest of what an agent has asked for. Yields to the event loop in between.
- * @param asked the name of the tool, and its arguments: JSON values of few members, or undefined. The order of members does not count
+ * Returns the digest of what an agent requested. Yields to the event loop in between.
+ * @param requested the tool's name and its arguments: small JSON values, or undefined. The order of members doesn't matter
  */
-export async function digestOf(asked: Iterable<unknown>): Promise<string> {
+export async function digestOf(requested: Iterable<unknown>): Promise<string> {
   const hash = new Bun.CryptoHasher("sha256");
   const yieldIfDue = createYielder();
-  for (const value of asked) {
+  for (const value of requested) {
     await yieldIfDue();
     hash.update(`${JSON.stringify(sorted(value ?? null))}\n`);
   }
   return hash.digest("hex");
 }
 
-/** Returns a JSON value with the members of its objects in alphabetical order. */
+/** Sorts the members of all objects in a JSON value. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== "object" || value === null) return value;
@@ -31,42 +31,40 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, member]) => [name, sorted(member)]));
 }
 
-/** The result of a dry run, or a stored result. */
 export interface Confirmed<Result> {
   readonly result: Result;
-  /** The confirmation of the dry run; undefined if `result` was stored. */
+  /** The dry run's confirmation; undefined if `result` was stored. */
   readonly confirmation: string | undefined;
-  /** Whether another dry run was to be confirmed. */
+  /** Whether the agent sent the confirmation of another dry run. */
   readonly isChanged: boolean;
 }
 
 /** The result of work that a dry run can plan. */
 export interface Planned {
-  /** Returns the state of the records that the work has found, as a text to compare. */
+  /** Returns the state of the records the work saw, as a string to compare. */
   readonly touched: () => string;
 }
 
-/** How the work is done. Before it stores a result, it calls `confirm`; if that throws, it stores nothing, and throws the error. */
+/** The work calls `confirm` before it stores a result. If that throws, the work stores nothing and throws the same error. */
 export interface RunOptions<Result> {
   readonly isDry: boolean;
   readonly confirm: (planned: Result) => void;
 }
 
-interface Confirming<Result> {
-  /** The digest of what the agent has asked for. */
-  readonly asked: string;
-  /** The confirmation that the agent has sent; undefined for a dry run. */
+interface ConfirmableWork<Result> {
+  /** The digest of what the agent requested. */
+  readonly requested: string;
+  /** The confirmation the agent sent; undefined for a dry run. */
   readonly sent: string | undefined;
-  /** Does the work. */
   run(how: RunOptions<Result>): Promise<Result>;
 }
 
-/** Does work as a dry run, or if its dry run was confirmed. @throws the errors of `run` */
+/** Runs the work as a dry run, or for real if the agent confirmed exactly this. @throws the errors of `run` */
 export async function runConfirmed<Result extends Planned>(
   authorized: AuthorizedView,
-  { asked, sent, run }: Confirming<Result>,
+  { requested, sent, run }: ConfirmableWork<Result>,
 ): Promise<Confirmed<Result>> {
-  const toConfirmation = (result: Result) => confirmationOf(authorized, asked, result.touched());
+  const toConfirmation = (result: Result) => confirmationOf(authorized, requested, result.touched());
   let other: Result | undefined;
   const confirm = (planned: Result) => {
     if (toConfirmation(planned) === sent) return;
@@ -83,21 +81,21 @@ export async function runConfirmed<Result extends Planned>(
   }
 }
 
-function confirmationOf({ key, siteView }: AuthorizedView, asked: string, touched: string): string {
-  const whose = JSON.stringify([siteView.siteId, siteView.epoch, key.id, asked]);
+function confirmationOf({ key, siteView }: AuthorizedView, requested: string, touched: string): string {
+  const whose = JSON.stringify([siteView.siteId, siteView.epoch, key.id, requested]);
   return new Bun.CryptoHasher("sha256").update(`${whose}\n${touched}`).digest("hex").slice(0, length);
 }
 
 const afterChange =
-  "`confirm` belongs to another dry run: the records have changed since, or the arguments differ. Look at this result. ";
+  "`confirm` doesn't match: the records have changed since that dry run, or the arguments differ. Check this new result. ";
 
-/** The effect of a dry run: verbs, and how often each would be done, such as `create` and 2. */
+/** What a dry run would do: verbs and how often, such as `create` and 2. */
 export type Effect = Readonly<Record<string, number>>;
 
 /**
- * Adds its confirmation to a dry run.
- * @param json a JSON object with at least one member, the result of the dry run
- * @param effect what it would do, in short, for an agent that does not count the results
+ * Adds the confirmation to a dry run's result.
+ * @param json the result, an object with at least one member
+ * @param effect a summary, for agents that don't count the results
  */
 export function withConfirmation(
   json: string,
@@ -111,7 +109,7 @@ export function withConfirmation(
 
 function adviceOn(effect: Effect): string {
   const steps = Object.entries(effect).filter(([, count]) => count > 0);
-  if (steps.length === 0) return "Nothing would change, so there is nothing to confirm.";
+  if (steps.length === 0) return "Nothing would change, so there's nothing to confirm.";
   const list = steps.map(([verb, count]) => `${verb} ${count}`).join(", ");
   return `Nothing is stored yet. To store exactly this (${list}), call again with the same arguments and this \`Confirm\` as \`confirm\`.`;
 }

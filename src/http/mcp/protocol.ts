@@ -1,7 +1,7 @@
-// The messages of the Model Context Protocol (modelcontextprotocol.io): JSON-RPC 2.0, and which revision of the protocol a message speaks.
+// Messages of the Model Context Protocol (modelcontextprotocol.io): JSON-RPC 2.0, and which revision of the protocol a message uses.
 //
-// Since revision 2026-07-28 each request names its revision in `_meta`, and header fields repeat a part of the body. Before it, clients began with
-// `initialize`. Both are served without a session: nothing is remembered between two requests.
+// Since revision 2026-07-28, each request names its revision in `_meta`, and headers repeat part of the body. Before that, clients started with `initialize`.
+// We serve both without sessions: nothing is remembered between requests.
 
 import { excessIn } from "../../formats/json-items.ts";
 import { explainSyntaxError } from "../../formats/json-parser.ts";
@@ -13,14 +13,13 @@ import { describeNonObject, isJsonObject } from "../../model/field.ts";
 import type { HeaderFields } from "../../wire/header-fields.ts";
 import type { BodyBytes } from "../../wire/request-body.ts";
 
-/** The revision in which each request names its revision. */
 const modernVersion = "2026-07-28";
-/** The revisions before it, the latest first. */
+/** Newest first. */
 const legacyVersions: readonly string[] = ["2025-11-25", "2025-06-18"];
-/** All supported revisions, the latest first. */
+/** Newest first. */
 export const supportedVersions: readonly string[] = [modernVersion, ...legacyVersions];
 
-/** The error codes of JSON-RPC 2.0 (section 5.1) and of the Model Context Protocol. */
+/** From JSON-RPC 2.0 (section 5.1) and the Model Context Protocol. */
 const rpcCodes = {
   parseError: -32700,
   invalidRequest: -32600,
@@ -30,10 +29,10 @@ const rpcCodes = {
   unsupportedVersion: -32022,
 } as const;
 
-/** An error of a message itself, for the program that sent it. An error of a tool is a result instead, for the agent. */
+/** An error in the message itself, for the program that sent it. Tools report errors as results instead, for the agent. */
 export class RpcError extends Error {
   readonly code: number;
-  /** The HTTP status of the response. */
+  /** The response's HTTP status. */
   readonly status: number;
   readonly data: unknown;
 
@@ -51,10 +50,8 @@ export class RpcError extends Error {
 }
 
 export type RpcId = string | number;
-/** The members of a JSON object. */
 export type Members = Readonly<Record<string, unknown>>;
 
-/** A request or a notification. */
 export interface Message {
   /** Undefined for a notification, which gets no response. */
   readonly id: RpcId | undefined;
@@ -62,13 +59,13 @@ export interface Message {
   readonly params: Members;
 }
 
-/** Maximum nesting of objects and lists. A batch operation takes eight levels, and clients may add more in `_meta`. */
+/** A batch operation takes eight levels, and clients may add more in `_meta`. */
 const maxMessageDepth = 64;
 
-/** Maximum values in a message: 1,000 operations that set every field of a location, and some more. */
+/** Enough for 1,000 operations that set every field of a location, and then some. */
 const maxMessageValues = 32 * maxValues;
 
-/** Parses a body: any JSON value, whose form `toMessage` checks. @throws RpcError `parseError` if it isn't JSON, `invalidRequest` if it's too complex */
+/** Parses any JSON value; `toMessage` checks it. @throws RpcError `parseError` if it isn't JSON, `invalidRequest` if it's too complex */
 export function parseMessageBody(body: BodyBytes): unknown {
   let text: string;
   try {
@@ -85,7 +82,7 @@ export function parseMessageBody(body: BodyBytes): unknown {
   }
 }
 
-/** @param text the body, if it's UTF-8: our own parser explains what's wrong in it */
+/** @param text the body, if it's UTF-8, so that our own parser can explain what's wrong with it */
 function notJsonError(error: unknown, text?: string): RpcError {
   try {
     if (text !== undefined) explainSyntaxError(text, maxMessageDepth);
@@ -96,17 +93,16 @@ function notJsonError(error: unknown, text?: string): RpcError {
   return new RpcError("parseError", `the body is not JSON: ${error instanceof Error ? error.message : error}`);
 }
 
-/** Returns the ID of a JSON-RPC message, for the response to a faulty message; undefined if it has no valid one. */
+/** Finds the ID even in a faulty message, for the response; undefined if it has no valid one. */
 export function findId(value: unknown): RpcId | undefined {
   if (!isJsonObject(value)) return undefined;
   const { id } = value;
   return typeof id === "string" || Number.isSafeInteger(id) ? (id as RpcId) : undefined;
 }
 
-/** Checks the form of a message. @param value the JSON value of a body @throws RpcError `invalidRequest` or `invalidParams` */
+/** @throws RpcError `invalidRequest` or `invalidParams` */
 export function toMessage(value: unknown): Message {
-  if (Array.isArray(value))
-    throw new RpcError("invalidRequest", "send each message with a request of its own, not a list");
+  if (Array.isArray(value)) throw new RpcError("invalidRequest", "send each message in its own request, not in a list");
   if (!isJsonObject(value) || value.jsonrpc !== "2.0") {
     throw new RpcError("invalidRequest", 'a message is a JSON object with "jsonrpc": "2.0"');
   }
@@ -125,7 +121,7 @@ export function toMessage(value: unknown): Message {
 const metaPrefix = "io.modelcontextprotocol/";
 
 /**
- * Whether a request is of revision 2026-07-28; otherwise it is of an earlier one. Checks what each revision demands of header fields and `_meta`.
+ * Whether a request uses revision 2026-07-28 rather than an earlier one. Checks what that revision requires of headers and `_meta`.
  * @throws RpcError `headerMismatch`, `unsupportedVersion` or `invalidParams`, as the specification says
  */
 export function isModern(message: Message, headers: HeaderFields): boolean {
@@ -149,29 +145,29 @@ export function isModern(message: Message, headers: HeaderFields): boolean {
   return true;
 }
 
-/** Requires a revision in the header field that is supported, in a message without a response. @throws RpcError `unsupportedVersion` */
+/** For messages that get no response. @throws RpcError `unsupportedVersion` if the header names an unsupported revision */
 export function requireSupportedVersion(headers: HeaderFields): void {
   const header = headers.get("mcp-protocol-version");
   if (header !== null && !supportedVersions.includes(header)) throw unsupportedVersionError(header);
 }
 
-/** Returns the revision in which a client continues after `initialize`: `asked` if it is supported. @throws RpcError `invalidParams` */
-export function chooseLegacyVersion(asked: unknown): string {
-  if (typeof asked !== "string")
+/** Returns the revision to use after `initialize`: the requested one if we support it. @throws RpcError `invalidParams` */
+export function chooseLegacyVersion(requested: unknown): string {
+  if (typeof requested !== "string")
     throw new RpcError("invalidParams", "`protocolVersion` must be a string", { status: 200 });
-  return legacyVersions.find((version) => version === asked) ?? (legacyVersions[0] as string);
+  return legacyVersions.find((version) => version === requested) ?? (legacyVersions[0] as string);
 }
 
-/** Returns the error for an unknown method. @param known the methods of the revision @param status the HTTP status of the response */
+/** @param known the revision's methods @param status the HTTP status of the response */
 export function methodNotFoundError(method: string, known: readonly string[], status: number): RpcError {
   const meant = findNearest(method, known);
-  const hint = meant === undefined ? `there is ${known.join(", ")}` : `did you mean ${meant}?`;
-  return new RpcError("methodNotFound", `there is no method \`${method.slice(0, 100)}\`; ${hint}`, { status });
+  const hint = meant === undefined ? `the methods are ${known.join(", ")}` : `did you mean ${meant}?`;
+  return new RpcError("methodNotFound", `unknown method \`${method.slice(0, 100)}\`; ${hint}`, { status });
 }
 
 function unsupportedVersionError(requested: string): RpcError {
   const data = { supported: supportedVersions, requested: requested.slice(0, 100) };
-  return new RpcError("unsupportedVersion", `this server supports the revisions ${supportedVersions.join(", ")}`, {
+  return new RpcError("unsupportedVersion", `this server supports revisions ${supportedVersions.join(", ")}`, {
     data,
   });
 }
@@ -182,7 +178,7 @@ function requireHeader(headers: HeaderFields, name: string, inBody: unknown): vo
   if (decodeHeader(sent) !== inBody) throw new RpcError("headerMismatch", `the header ${name} differs from the body`);
 }
 
-/** Decodes a value that a header field cannot have as it is. Clients send it as `=?base64?...?=`. */
+/** Clients send values that a header can't contain as `=?base64?...?=`. */
 function decodeHeader(sent: string): string {
   const [, encoded] = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/.exec(sent) ?? [];
   return encoded === undefined ? sent : Buffer.from(encoded, "base64").toString();

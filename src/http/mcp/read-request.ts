@@ -1,20 +1,19 @@
-// Reads of tools: a tool asks the endpoint of a list, a record or the feed, as a client would with a GET.
+// Lets tools read from the endpoint of a list, a record or the feed, as a client would with a GET.
 
 import type { WireRequest } from "../../wire/request.ts";
 import { emptyBody } from "../../wire/request-body.ts";
 import { joinParts, partBytes, type ResponseBody, type WireResponse } from "../../wire/response.ts";
 import type { AuthorizedView, RequestContext, RouteMatch } from "../request-context.ts";
 
-/** The response to a read. */
 interface ReadResponse {
   readonly body: string;
-  /** Returns the value of a header field that the response has. @param name as the endpoint writes it */
+  /** Returns an empty string for a missing header. @param name as the endpoint writes it */
   header(name: string): string;
 }
 
 /**
- * Responds to a GET of another endpoint within a request. Rate, log and metrics count only the request itself.
- * @param route that of a list, a record or the feed
+ * Responds to a GET of another endpoint within a request. The rate limit, log and metrics only see the request itself.
+ * @param match for a list, a record or the feed
  * @throws ProblemError as the endpoint does
  */
 export async function read(
@@ -27,13 +26,13 @@ export async function read(
   try {
     return toReadResponse(await route.respond(inner, authorized));
   } finally {
-    // The endpoint has authorized the inner request again.
+    // The endpoint may have authorized the inner request again.
     const { site, key, sandbox, keyRejection } = inner;
     Object.assign(context, { site, key, sandbox, keyRejection });
   }
 }
 
-/** Returns the request for a read: of the same client, host and key, without a body and the header fields that change the response. */
+/** Keeps the client, host and key, but not the body or any headers that would change the response. */
 function readRequest(request: WireRequest): WireRequest {
   return {
     method: "GET",

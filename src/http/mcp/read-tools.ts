@@ -1,4 +1,4 @@
-// The tools that only read. They ask the endpoints of lists, records and the feed, so that parameters, limits and errors are the same.
+// The read-only tools. They use the endpoints of lists, records and the feed, so parameters, limits and errors are the same.
 
 import { basePath, type Resource } from "../../model/resource.ts";
 import type { RouteMatch } from "../request-context.ts";
@@ -12,7 +12,6 @@ interface ReadToolDependencies {
   find(target: string): RouteMatch;
 }
 
-/** Returns the tools `list`, `get` and `changes`. */
 export function createReadTools({ resources, find }: ReadToolDependencies): readonly Tool[] {
   const get = (call: ToolCall, path: string, query = "") =>
     read(call.context, call.authorized, find(`${basePath}${path}.json${query}`));
@@ -38,10 +37,7 @@ export function createReadTools({ resources, find }: ReadToolDependencies): read
   ];
 }
 
-/**
- * Returns the query of a list. The arguments have the types of the schema. A filter may also have its name in the query, `filter[Name][contains]`:
- * errors of the list name it so.
- */
+/** The arguments match the schema. A filter may also be named as in a query, `filter[Name][contains]`, because that's how the list's errors name it. */
 function toListQuery({ limit = defaultToolPage, offset, sort, filter = {}, fields }: ToolCall["sent"]): string {
   const filters = Object.entries(filter as Record<string, string>).map(([name, value]): [string, string] => {
     if (name.startsWith("filter[")) return [name, value];
@@ -55,7 +51,7 @@ function toFeedQuery({ limit = defaultToolPage, since, resource, collapse }: Too
   return toQuery({ limit, since, resource, collapse: collapse === true ? 1 : undefined });
 }
 
-/** Returns a query with the parameters that are not undefined. A list is sent with commas. */
+/** Leaves out undefined parameters, and separates lists with commas. */
 function toQuery(parameters: Readonly<Record<string, unknown>>, others: readonly [string, string][] = []): string {
   const sent = Object.entries(parameters).filter(([, value]) => value !== undefined);
   return `?${new URLSearchParams([...sent.map(([name, value]): [string, string] => [name, String(value)]), ...others])}`;

@@ -1,4 +1,4 @@
-// Tools: a tool and its calls, which tools a key may call, and the result that an agent gets.
+// What a tool is, which tools a key may call, and what result the agent gets.
 
 import { createYielder } from "../../lib/yielding.ts";
 import { ProblemError } from "../../model/errors.ts";
@@ -10,31 +10,29 @@ import { type Members, RpcError } from "./protocol.ts";
 import { checkArguments, withoutNulls } from "./tool-arguments.ts";
 import { encodeDefinitions, type ToolDefinition } from "./tool-schemas.ts";
 
-/** A call of a tool by an authorized request. */
 export interface ToolCall {
   readonly context: RequestContext;
   readonly authorized: AuthorizedView;
-  /** Checked against the schema of the tool. */
+  /** Checked against the tool's schema. */
   readonly sent: Readonly<Record<string, unknown>>;
 }
 
-/** The result of a call: what it returns to the agent, as JSON. */
 export interface ToolResult {
   /** A JSON object. */
   readonly json: string;
-  /** Whether the agent should do something else than go on. */
+  /** Whether the agent has to do something before it can go on. */
   readonly isError?: boolean;
-  /** Whether it was stored. A stored result is sent even if the key was revoked meanwhile. */
+  /** A stored result is sent even if the key was revoked in the meantime. */
   readonly isStored?: boolean;
 }
 
 export interface Tool {
   readonly definition: ToolDefinition;
-  /** Calls the tool. @throws ProblemError, which the agent gets unless it is about the request as a whole */
+  /** @throws ProblemError, which the agent gets, unless it's about the request as a whole */
   call(call: ToolCall): Promise<ToolResult>;
 }
 
-/** The errors of a call that an agent cannot correct by another call: the request as a whole gets them, with their status. */
+/** Errors that the agent can't fix with another call. The request as a whole gets them, with their status. */
 const errorsOfRequest: ReadonlySet<string> = new Set([
   "unauthorized",
   "site-suspended",
@@ -46,7 +44,7 @@ const errorsOfRequest: ReadonlySet<string> = new Set([
 
 /** The tools that keys of one scope may call. */
 export class Tools {
-  /** The definitions, as a JSON list. */
+  /** As a JSON list. */
   readonly definitions: string;
   readonly #tools: ReadonlyMap<unknown, Tool>;
   readonly #authorizer: RequestAuthorizer;
@@ -58,8 +56,8 @@ export class Tools {
   }
 
   /**
-   * Calls a tool. Returns a JSON object with the result as text and as data, or with the error that the agent can correct.
-   * @param params of the message: the name of the tool, and its arguments
+   * Returns a JSON object with the result as text and as data, or with an error that the agent can fix.
+   * @param params the message's: the tool's name and its arguments
    * @throws RpcError for an unknown tool; ProblemError for an error of the request as a whole
    */
   async call(params: Members, context: RequestContext, authorized: AuthorizedView): Promise<string> {
@@ -90,7 +88,7 @@ export class Tools {
     }
   }
 
-  /** Encodes a result. If that has to yield, authorizes the request again, because its key may have been revoked meanwhile. */
+  /** If encoding has to yield, authorizes the request again, because its key may have been revoked in the meantime. */
   async #encode(context: RequestContext, { siteView }: AuthorizedView, result: ToolResult): Promise<string> {
     const encoded = await encodeResult(result);
     if (result.json.length > stepLength && !result.isStored)
@@ -99,10 +97,10 @@ export class Tools {
   }
 }
 
-/** UTF-16 units that are escaped in one step. */
+/** UTF-16 units to escape per step. */
 const stepLength = 1 << 18;
 
-/** Returns a result as text and as data. Yields to the event loop between steps. */
+/** Encodes a result as text and as data. Yields to the event loop between steps. */
 async function encodeResult({ json, isError = false }: ToolResult): Promise<string> {
   const yieldIfDue = createYielder();
   let text = "";

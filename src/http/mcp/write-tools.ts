@@ -1,4 +1,4 @@
-// The tools that store. Without `confirm` they are dry runs; with it, they store exactly the result of the dry run, or nothing.
+// The tools that write. Without `confirm`, they do a dry run. With it, they store exactly what the dry run showed, or nothing.
 
 import type { SentOperation } from "../../formats/batch-operation.ts";
 import { json } from "../../formats/json.ts";
@@ -37,7 +37,6 @@ export interface WriteToolDependencies extends BatchParts, UndoParts {
   readonly batchPlaces: BatchPlaces;
 }
 
-/** Returns the tools `batch` and `undo`. */
 export function createWriteTools(dependencies: WriteToolDependencies): readonly Tool[] {
   const writing = new Writing(dependencies);
   return [
@@ -55,7 +54,6 @@ class Writing {
     this.#served = publicResources(dependencies.resources);
   }
 
-  /** Stores operations, or returns what that would do. */
   batch(call: ToolCall): Promise<ToolResult> {
     const { context, authorized, sent } = call;
     const list = sent.operations as readonly unknown[];
@@ -71,7 +69,7 @@ class Writing {
     });
   }
 
-  /** Undoes a run, or returns what that would do. Counts as a batch request of the size of the run. */
+  /** Counts as a batch of the run's size. */
   undo(call: ToolCall): Promise<ToolResult> {
     const { context, authorized, sent } = call;
     const run = String(sent.run);
@@ -85,31 +83,31 @@ class Writing {
     });
   }
 
-  /** Decodes the operations as those of a batch request. @throws ProblemError as `decodeOperations` */
+  /** @throws ProblemError as `decodeOperations` */
   async #decode(list: readonly unknown[], match: string | undefined): Promise<readonly SentOperation[]> {
     const operations: SentOperation[] = [];
-    // The parsing of the message was one step, and this is another.
+    // Parsing the message was one step, and this is another.
     await yieldToEventLoop();
-    // A member that is null counts as absent, as an argument does; a field of a record does not.
+    // Like arguments, members that are null count as absent. Fields of a record don't.
     const Operations = list.map((operation) => (isJsonObject(operation) ? withoutNulls(operation) : operation));
     const body = Buffer.from(JSON.stringify({ Operations }));
     await decodeOperations(json, body, this.#served, match, operations);
     return operations;
   }
 
-  /** Authorizes the request again, and runs `run` as a dry run, or if its dry run was confirmed. @param asked as for `digestOf` */
+  /** Authorizes the request again, then runs `run` as a dry run, or for real if that was confirmed. @param requested as for `digestOf` */
   async #runConfirmed<Result extends Planned>(
     { context, sent }: ToolCall,
-    asked: Iterable<unknown>,
+    requested: Iterable<unknown>,
     run: (authorized: AuthorizedView, how: RunOptions<Result>) => Promise<Result>,
   ): Promise<Confirmed<Result>> {
     const { authorizer } = this.#dependencies;
-    const digest = await digestOf(asked);
+    const digest = await digestOf(requested);
     return authorizer.reauthorize(context, (first) =>
       whileAuthorized(authorizer, context, first, {
         work: (authorized) =>
           runConfirmed(authorized, {
-            asked: digest,
+            requested: digest,
             sent: sent.confirm as string | undefined,
             run: (how) => run(authorized, how),
           }),
@@ -135,7 +133,7 @@ function effectOf({ results }: BatchResults): Effect {
   return effect;
 }
 
-/** Yields the name of the tool `batch` and its arguments, for their digest. Equal operations yield equal values. */
+/** Yields the tool's name and arguments for their digest. Equal operations yield equal values. */
 function* argumentsOf(match: string | undefined, operations: readonly SentOperation[]): Generator<unknown> {
   yield "batch";
   yield match;

@@ -1,5 +1,5 @@
-// Implements `Idempotency-Key` (contract section 7): compares requests by digest, and rejects a key that is in use in this process. The engine
-// stores the first successful outcome in the transaction of the write, and replays it.
+// `Idempotency-Key` (contract section 7): tells requests apart by digest, and rejects a key that's in use in this process. The engine stores the first
+// successful outcome in the write's transaction, and replays it.
 
 import { createYielder } from "../../lib/yielding.ts";
 import type { Idempotency } from "../../model/change.ts";
@@ -10,7 +10,7 @@ import { parseIdempotencyName } from "../common/parameters.ts";
 import type { RequestContext } from "../request-context.ts";
 
 /**
- * Returns the name of the `Idempotency-Key` and the digest of the request; undefined without that header.
+ * Returns undefined if the request has no `Idempotency-Key`.
  * @throws ProblemError `bad-request` for a key that is not 1 to 255 printable ASCII characters
  */
 export function parseIdempotency(context: RequestContext, key: ApiKey, body: BodyBytes): Idempotency | undefined {
@@ -20,12 +20,12 @@ export function parseIdempotency(context: RequestContext, key: ApiKey, body: Bod
   return { keyId: key.firstId, name, digest };
 }
 
-/** Bytes of a body that are hashed in one step. This takes less than a millisecond. */
+/** How much of a body is hashed in one step. It takes less than a millisecond. */
 const hashedAtOnce = 256 << 10;
 
 /**
- * Does the same for a batch request. Its body is long, so this yields to the event loop. The digest has a form that no other request has, because the
- * stored response of a batch request is not a record.
+ * Does the same for a batch or an undo, but yields to the event loop, because the body can be long. The digest can't match that of any other request, because
+ * what's stored for a batch isn't a record.
  * @throws ProblemError `bad-request` as `parseIdempotency` does
  */
 export async function parseBatchIdempotency(
@@ -45,8 +45,8 @@ export async function parseBatchIdempotency(
 }
 
 /**
- * Returns the beginning of the text that is digested; the body follows. Two requests are the same if they have the same effective method (a POST with
- * `X-HTTP-Method-Override: PUT` is a PUT), path, query, conditions and body. A CR separates the conditions, because no header field can contain it.
+ * Returns what's hashed before the body. Two requests are the same if they have the same method (a POST with `X-HTTP-Method-Override: PUT` is a PUT), path,
+ * query, conditions and body. Conditions are separated by CR, which headers can't contain.
  */
 function startOf({ request, method, target }: RequestContext): string {
   const conditions = ["if-match", "if-none-match"].flatMap((name) => {

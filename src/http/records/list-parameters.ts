@@ -10,12 +10,12 @@ import type { RecordFilter, SortField } from "../../store/memory/order.ts";
 import { parseNumber, splitValues } from "../common/parameters.ts";
 
 export interface ListParameters {
-  /** Maximum number of records, 1 to 1000; undefined for all records. */
+  /** 1 to 1000; undefined for all records. */
   readonly limit: number | undefined;
   readonly offset: number;
   readonly sort: readonly SortField[];
   readonly filters: readonly RecordFilter[];
-  /** The paths of the fields to return; undefined for all fields. */
+  /** Paths; undefined for all fields. */
   readonly fields: ReadonlySet<string> | undefined;
   /** The query without `limit` and `offset`, for `Link`. */
   readonly otherParameters: string;
@@ -24,7 +24,7 @@ export interface ListParameters {
 const names: ReadonlySet<string> = new Set(["limit", "offset", "sort", "fields"]);
 
 /**
- * Parses the parameters of a list; undefined if there are none, or only ignored ones. Removes the paging from `parameters`.
+ * Returns undefined if there are no parameters, or only ignored ones. Removes the paging from `parameters`.
  * @throws ProblemError `bad-request` for a bad value or an unknown field
  */
 export function parseListParameters(resource: Resource, parameters: URLSearchParams): ListParameters | undefined {
@@ -46,17 +46,17 @@ export function parseListParameters(resource: Resource, parameters: URLSearchPar
   };
 }
 
-/** Returns a copy of `record` with its ID and the fields in `fields` only, in the order of the declaration. */
+/** Copies only the ID and `fields`, in the order they're declared. */
 export function pickFields(record: StorefrontRecord, fields: ReadonlySet<string>): Partial<StorefrontRecord> {
   return { ID: record.ID, ...pick(record as unknown as Values, fields, "") };
 }
 
-/** Maximum characters of a `Link`. Proxies reject header fields that are longer than their buffer (4 KiB in nginx). */
+/** Proxies reject headers that are longer than their buffer (4 KiB in nginx). */
 const maxLinkLength = 4096;
 
 /**
- * Returns the header field `Link` to the other pages (RFC 8288); undefined without `limit`, and if it would be longer than 4 KiB.
- * @param total the number of records on all pages
+ * Returns `Link` to the other pages (RFC 8288); undefined without `limit`, or if it would be longer than 4 KiB.
+ * @param total records on all pages
  */
 export function toLinkHeader(
   path: string,
@@ -149,8 +149,8 @@ function requireTextField(resource: Resource, parameter: string, path: string): 
 }
 
 function unknownFieldError(parameter: string, path: string, known: readonly string[]): ProblemError {
-  const hint = formatHint(findNearestPath(path, known), `there is ${known.join(", ")}`);
-  return new ProblemError("bad-request", `\`${parameter}\`: no field \`${path.slice(0, 100)}\`; ${hint}`);
+  const hint = formatHint(findNearestPath(path, known), `the fields are ${known.join(", ")}`);
+  return new ProblemError("bad-request", `\`${parameter}\`: unknown field \`${path.slice(0, 100)}\`; ${hint}`);
 }
 
 function parseFilter(resource: Resource, path: string, operator: string, value: string): RecordFilter {
@@ -158,11 +158,11 @@ function parseFilter(resource: Resource, path: string, operator: string, value: 
   if (operator === "contains") return { textField, operator, values: [value] };
   if (operator === "equals") return { textField, operator, values: [textField ? value : parseId("filter[ID]", value)] };
   if (operator === "in" && !textField) return { textField, operator, values: parseIds(value) };
-  const why = operator === "in" ? "only `ID` has `in`" : `unknown operator \`${operator.slice(0, 40)}\``;
+  const why = operator === "in" ? "`in` only works with `ID`" : `unknown operator \`${operator.slice(0, 40)}\``;
   const known = ["", "[contains]", ...(textField ? [] : ["[in]"])].map((one) => `\`filter[${path}]${one}=\``);
   throw new ProblemError(
     "bad-request",
-    `\`filter\`: ${why}; ${path} has ${new Intl.ListFormat("en-GB").format(known)}`,
+    `\`filter\`: ${why}; ${path} supports ${new Intl.ListFormat("en-GB").format(known)}`,
   );
 }
 
@@ -176,9 +176,9 @@ function parseIds(list: string): string[] {
 
 function parseId(parameter: string, value: string): string {
   if (toId(value) !== undefined) return value;
-  const example = value.includes(",") ? "; for several write `filter[ID][in]=3,5,8`" : "";
+  const example = value.includes(",") ? "; for several, write `filter[ID][in]=3,5,8`" : "";
   throw new ProblemError(
     "bad-request",
-    `\`${parameter}\`: an ID is a whole number from 1, not \`${value.slice(0, 40)}\`${example}`,
+    `\`${parameter}\`: IDs are whole numbers, starting at 1, not \`${value.slice(0, 40)}\`${example}`,
   );
 }

@@ -1,4 +1,4 @@
-// Responds to GET and HEAD of lists and look-ups, from a view of the site: a snapshot in memory, or an uncached site in the database.
+// Responds to GET and HEAD for lists and look-ups, from a view of the site: a snapshot in memory, or an uncached site in the database.
 
 import type { Format } from "../../formats/format.ts";
 import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
@@ -18,7 +18,7 @@ import { idIn, type RequestContext, type ResourceRoute, recordNotFoundError } fr
 import { respondEncoded, toResponse } from "../responses.ts";
 import { type ListParameters, pickFields, toLinkHeader } from "./list-parameters.ts";
 
-/** Returns the response to GET and HEAD. @throws ProblemError `not-found`, or `bad-request` for a bad parameter */
+/** @throws ProblemError `not-found`, or `bad-request` for a bad parameter */
 export function respondToRead(
   context: RequestContext,
   route: ResourceRoute,
@@ -56,7 +56,7 @@ function toRecordResponse(
   return toResponse(context, 200, { type: format.contentType, body }, { ETag: etag });
 }
 
-/** Reads a plain page from the database. Loads the site for every other list, and for a page with a large offset. */
+/** Plain pages come from the database, unless their offset is large. For every other list, the site is loaded. */
 async function respondToUncachedList(
   context: RequestContext,
   route: ResourceRoute,
@@ -95,7 +95,7 @@ function respondToList(
 interface WholeList {
   readonly list: TextInParts;
   readonly size: number;
-  /** Epoch and revision of the last change to any record of the resource, in parts. */
+  /** Epoch and revision of the resource's last change, in parts. */
   readonly version: HeaderParts;
 }
 
@@ -133,12 +133,12 @@ function toPageResponse(
 
 type PlainPage = ListParameters & { readonly limit: number };
 
-/** Whether the query has `limit`, and neither filters nor `sort`. The database can return such a page without the site in memory. */
+/** Whether the database can return the page, without the site in memory. */
 function isPlainPage(query: ListParameters): query is PlainPage {
   return query.limit !== undefined && query.filters.length === 0 && query.sort.length === 0;
 }
 
-/** Reads a page of an uncached site; undefined if the site must be loaded for it. */
+/** Undefined if the site has to be loaded for this page. */
 async function readUncachedPage(
   { resource, format }: ResourceRoute,
   site: UncachedSite,

@@ -1,4 +1,4 @@
-// Reads the body of a write: checks its encoding, and parses and validates the record in it.
+// Checks a write's body for its encoding, then parses and validates the record in it.
 
 import type { Format } from "../../formats/format.ts";
 import { guessForm } from "../../formats/other-forms.ts";
@@ -14,7 +14,7 @@ import { contentCodings, isGzip } from "../../wire/request-header.ts";
 import type { RequestContext, ResourceRoute } from "../request-context.ts";
 
 /**
- * Parses a new record, in the format of the path. Returns the JSON of its values.
+ * Returns the new record's values as JSON.
  * @throws ProblemError `bad-request`, `unsupported-media-type` or `invalid-record`. If the body looks like another format, the message says so
  */
 export function parseNewBody(context: RequestContext, route: ResourceRoute, body: BodyBytes): string {
@@ -27,10 +27,7 @@ export function parseNewBody(context: RequestContext, route: ResourceRoute, body
   });
 }
 
-/**
- * Parses changes of a record, in the format of the path.
- * @throws ProblemError as `parseNewBody` does
- */
+/** @throws ProblemError as `parseNewBody` does */
 export function parseChangesBody(context: RequestContext, route: ResourceRoute, body: BodyBytes): SentChanges {
   const { resource, format } = route;
   return withFormatHint(context, route, body, () => {
@@ -43,10 +40,10 @@ export function parseChangesBody(context: RequestContext, route: ResourceRoute, 
   });
 }
 
-/** Maximum bytes of a body that is tried as canonical JSON, which needs no parsing. */
+/** Longer bodies aren't tried as canonical JSON, which needs no parsing. */
 const maxCanonicalBytes = 16 * 1024;
 
-/** Returns the text of a body if it may be canonical JSON; undefined for other formats and long bodies. */
+/** Returns the body if it may be canonical JSON. */
 function storedTextIn({ name }: Format, body: BodyBytes): string | undefined {
   return name === storedEncoding.name && body.length <= maxCanonicalBytes ? body.text : undefined;
 }
@@ -79,13 +76,13 @@ function formatHint(path: string, { resource, format }: ResourceRoute, body: Uin
   return `. Send ${wanted}, such as \`${example}\`${override}`;
 }
 
-/** Rejects a body that is not UTF-8, or that has another content coding than gzip. @throws ProblemError `unsupported-media-type` */
+/** @throws ProblemError `unsupported-media-type` for a body that isn't UTF-8, or has another content coding than gzip */
 export function rejectOtherEncodings(headers: HeaderFields): void {
   const charset = /;\s*charset\s*=\s*["']?([^"',;\s]+)/i.exec(headers.get("content-type") ?? "")?.[1];
   if (charset !== undefined && !isUtf8Name(charset)) {
     throw new ProblemError(
       "unsupported-media-type",
-      `the charset \`${charset.slice(0, 40)}\` is not supported; send UTF-8`,
+      `the charset \`${charset.slice(0, 40)}\` isn't supported; send UTF-8`,
     );
   }
   const codings = contentCodings(headers);
@@ -93,7 +90,7 @@ export function rejectOtherEncodings(headers: HeaderFields): void {
   const sent = codings.join(", ").slice(0, 40);
   throw new ProblemError(
     "unsupported-media-type",
-    `\`Content-Encoding: ${sent}\` is not supported; send the body as it is, or compress it with gzip`,
+    `\`Content-Encoding: ${sent}\` isn't supported; send the body uncompressed, or compress it with gzip`,
     // RFC 9110 section 15.5.16
     { headers: { "Accept-Encoding": "gzip" } },
   );

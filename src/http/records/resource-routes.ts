@@ -1,7 +1,7 @@
-// The endpoints of the resources: for each public resource, its list and its records, in every format.
+// The endpoints of public resources: lists and records, in every format.
 //
-// A request can wait for its body, for the database or for other writes. During the wait, its key may be revoked, its site suspended or removed, or
-// the site's epoch may change. So the request is authorized again after each wait, and if its authorization or view was outdated, the work is repeated.
+// While a request waits for its body, the database or other writes, its key may be revoked, its site suspended or removed, or the site's epoch may change.
+// So it's authorized again after each wait, and if its authorization or view was outdated, the work is repeated.
 
 import { type Format, formats } from "../../formats/format.ts";
 import { BoundedCache } from "../../lib/bounded-cache.ts";
@@ -54,7 +54,7 @@ export function resourceRoutes(dependencies: ResourceRouteDependencies): [path: 
   );
 }
 
-/** Returns `ResourceRoute.parseQuery`. Clients send few different queries, so parsed ones are cached. */
+/** Clients send only a few different queries, so parsed ones are cached. */
 function createQueryParser(queries: QueryReader, owner: QueryOwner): ResourceRoute["parseQuery"] {
   const [resource] = owner.resources as readonly [Resource];
   const cache = new BoundedCache(256, 512, (query) => {
@@ -71,7 +71,7 @@ function methodsOf(isList: boolean, { access }: Resource): string[] {
 
 function whyNot(method: string, { isList, resource, format }: ResourceRoute): string | undefined {
   const { access, path, plural } = resource;
-  if (access === "read") return `${plural} can only be read`;
+  if (access === "read") return `${plural} are read-only`;
   if (method !== "POST" || isList) return undefined;
   return `create with POST \`${basePath}${path}.${format.name}\`; change this one with PUT or PATCH here`;
 }
@@ -86,7 +86,7 @@ class ResourceEndpoint {
   respond(context: RequestContext, route: ResourceRoute, authorized: AuthorizedView): MaybePromise<WireResponse> {
     const { method } = context;
     if (method !== "GET" && method !== "HEAD") return this.#write(context, route, authorized);
-    // Reads go before writes: the write queue yields to the reads that it has counted.
+    // Reads go first: the write queue yields to the reads it has counted.
     this.#dependencies.writeQueue.countRead();
     const { siteView } = authorized;
     if (siteView instanceof Snapshot) return this.#read(context, route, siteView);
@@ -95,10 +95,7 @@ class ResourceEndpoint {
     );
   }
 
-  /**
-   * Reads from a site. Then authorizes the request again if the read had to wait, or if it read from the database: then the record may be newer than the
-   * check of the key.
-   */
+  /** Authorizes again if the read had to wait, or if the record comes from the database and may be newer than the check of the key. */
   #read(context: RequestContext, route: ResourceRoute, siteView: SiteView): MaybePromise<WireResponse> {
     const response = respondToRead(context, route, siteView);
     return siteView instanceof Snapshot && !(response instanceof Promise)
@@ -115,7 +112,7 @@ class ResourceEndpoint {
     const { authorizer } = this.#dependencies;
     const made = await response;
     if (isList) return authorizer.reauthorize(context, () => made);
-    // The engine has read the head of the system site together with the record, so the keys in memory have all changes before the record.
+    // The engine read the system site's head along with the record, so the keys in memory include every change before the record.
     authorizer.reauthorizeInMemory(context, siteId);
     return made;
   }
@@ -126,7 +123,7 @@ class ResourceEndpoint {
     const idsInQuery = parseWriteParameters(context, route, this.#dependencies.queries);
     rejectOtherEncodings(headers);
     if (receivedBody) return this.#store(context, route, authorized, { body: receivedBody, idsInQuery });
-    // The key may be revoked or the site removed while the body arrives.
+    // While the body arrives, the key may be revoked or the site removed.
     return context.request
       .readBody()
       .then((body) =>
@@ -136,7 +133,7 @@ class ResourceEndpoint {
       );
   }
 
-  /** Stores a write, unless it's a dry run. Repeats that if the key or the site changes meanwhile. */
+  /** Stores a write, unless it's a dry run. Repeats that if the key or the site changes in the meantime. */
   #store(
     context: RequestContext,
     route: ResourceRoute,
@@ -146,7 +143,7 @@ class ResourceEndpoint {
     const { authorizer, now } = this.#dependencies;
     const work = (current: AuthorizedView) =>
       respondToWrite(context, route, { ...received, authorized: current, at: now() }, this.#dependencies);
-    // No transaction checks the key of a dry run.
+    // There's no transaction to check a dry run's key.
     if (context.isDryRun) return whileAuthorized(authorizer, context, authorized, { work, isStored: () => false });
     return authorizer.repeatIfOutdated(context, authorized, (current) => {
       requireWriteScope(context, current.key);

@@ -1,4 +1,4 @@
-// Creates, updates and deletes records: makes an intent of a request, passes it to the write queue, and makes the response of its outcome.
+// Creates, updates and deletes records: turns a request into an intent, puts it into the write queue and turns the outcome into a response.
 
 import type { SentChanges } from "../../model/canonical-json.ts";
 import {
@@ -38,7 +38,7 @@ const operations: Record<string, Operation> = { POST: "create", PUT: "update", P
 
 export interface AuthorizedWrite {
   readonly authorized: AuthorizedView;
-  /** The IDs in the query, which must all be the same. */
+  /** From the query. They must all be the same. */
   readonly idsInQuery: readonly number[];
   /** The time of the write, in milliseconds since 1970 (UTC). */
   readonly at: number;
@@ -51,9 +51,8 @@ interface WriteDependencies extends Pick<HttpDependencies, "engine"> {
 }
 
 /**
- * Executes a create, update or delete. Resolves with the response when the change is on durable storage. A dry run gets the same response, and
- * nothing is stored.
- * @throws ProblemError for a request or an outcome that is rejected; OutdatedError if the epoch, the key or the site changed while the write was queued
+ * Resolves with the response once the change is durable. A dry run gets the same response without storing anything.
+ * @throws ProblemError if the request or the write is rejected; OutdatedError if the epoch, the key or the site changed while the write was queued
  */
 export function respondToWrite(
   context: RequestContext,
@@ -84,8 +83,8 @@ async function decideAlone(engine: Engine, intent: Intent): Promise<Outcome> {
 const noIds: readonly number[] = [];
 
 /**
- * Parses the query of a write. Sets in the request context whether it's a dry run.
- * @returns the IDs by which the query names the record
+ * Parses a write's query, and tells the context whether it's a dry run.
+ * @returns the IDs in the query
  * @throws ProblemError `bad-request` for an unknown parameter or a bad value
  */
 export function parseWriteParameters(
@@ -128,8 +127,8 @@ function toIntent(
 }
 
 /**
- * Reads the ID and the changes of an update or delete. The path, the query and the body may each have the ID; they must agree (contract section 2).
- * @throws ProblemError `ambiguous-id` without an ID or with different IDs; `not-found` for an invalid ID in the path; the errors of the body
+ * The path, the query and the body may each have the ID; they must agree (contract section 2).
+ * @throws ProblemError `ambiguous-id` without an ID or with different ones; `not-found` for an invalid ID in the path; the body's errors
  */
 function parseChange(
   context: RequestContext,
@@ -144,7 +143,7 @@ function parseChange(
   return { id, valuesJson: changes.valuesJson };
 }
 
-/** Whether a body is empty, or an empty value of JSON, which some clients send with a delete: PHP encodes an empty object as `[]`. */
+/** Some clients send an empty JSON value with a delete. PHP encodes an empty object as `[]`. */
 function saysNothing(body: BodyBytes): boolean {
   return body.length === 0 || /^(?:\[\s*\]|\{\s*\}|null|"")?$/.test(body.text.trim());
 }
@@ -154,7 +153,7 @@ const nothing: SentChanges = { id: undefined, valuesJson: "{}" };
 function recordIdHint({ resource, format }: ResourceRoute): string {
   const path = `${basePath}${resource.path}`;
   const inBody = format.name === "xml" ? `<${resource.element} ID="12">` : '{"ID": 12, ...}';
-  return `Name it by its ID in the path (\`${path}/12.${format.name}\`), in the body (\`${inBody}\`) or in the query (\`${path}.${format.name}?ID=12\`).`;
+  return `put its ID in the path (\`${path}/12.${format.name}\`), the body (\`${inBody}\`) or the query (\`${path}.${format.name}?ID=12\`)`;
 }
 
 function toRejectionError(
@@ -167,7 +166,7 @@ function toRejectionError(
   if (rejectionReason === "precondition-failed") {
     const record = `the ${route.resource.singular} ${intent.id}`;
     if (intent.ifNotVersion)
-      return new ProblemError(rejectionReason, `If-None-Match excludes the present version of ${record}`);
+      return new ProblemError(rejectionReason, `${record} matches If-None-Match, so nothing was written`);
     if (hasWeakTag(context.request.headers.get("if-match"))) return weakTagError();
     return new ProblemError(rejectionReason, `${record} has changed since; read it again`);
   }

@@ -1,5 +1,5 @@
-// The field for the API key. Asks the server which site the key opens, and says at each example and form that changes records what it would change.
-// The tab remembers the name of the site, never the key.
+// The field for the API key. Asks the server which site the key belongs to, and says at each example and form what it would change. The tab remembers the
+// site's name, never the key.
 document.addEventListener("DOMContentLoaded", () => {
   const root = document.documentElement;
   const field = document.querySelector("#key");
@@ -24,8 +24,8 @@ document.addEventListener("DOMContentLoaded", () => {
   };
 
   /**
-   * @param site the site that the key opens, whether it is a sandbox, and whether the key may only read; null if it is not known
-   * @param start the beginning of the sentence about the key
+   * @param site the key's site, whether it's a sandbox, and whether the key is read-only; null if unknown
+   * @param start how the sentence about the key starts
    */
   const show = (site, start) => {
     if (site) Object.assign(root.dataset, { site: site.name, kind: site.isSandbox ? "sandbox" : "live" });
@@ -33,8 +33,8 @@ document.addEventListener("DOMContentLoaded", () => {
     const changed = site && (site.isSandbox ? `only the sandbox ${site.name}` : `the live site ${site.name}`);
     const [note, effect] = site?.isReadOnly
       ? [
-          "Your key may only read: the server rejects this.",
-          `It may only read ${site.isSandbox ? "the sandbox" : "the live site"} ${site.name}.`,
+          "Your key is read-only, so the server will reject this.",
+          `It can only read ${site.isSandbox ? "the sandbox" : "the live site"} ${site.name}.`,
         ]
       : [site ? `This changes ${changed}.` : general, `It changes ${changed}.`];
     for (const one of notes) one.textContent = note;
@@ -51,8 +51,8 @@ document.addEventListener("DOMContentLoaded", () => {
     const response = await fetch("/docs/site.json", { headers: { "X-API-AUTH": key }, cache: "no-store" });
     const content = await response.json();
     if (field.value.trim() !== key) return;
-    if (response.status === 401) return forget("The server does not accept this key.");
-    if (!response.ok) return forget(`The server answers ${response.status}: ${content.detail}.`);
+    if (response.status === 401) return forget("The server rejected this key.");
+    if (!response.ok) return forget(`The server returned ${response.status}: ${content.detail}.`);
     const sandbox = response.headers.get("X-Sandbox");
     const site = { name: sandbox ?? content.Site, isSandbox: sandbox !== null, isReadOnly: content.Scope === "read" };
     remember(site);
@@ -63,10 +63,14 @@ document.addEventListener("DOMContentLoaded", () => {
   field.addEventListener("input", () => {
     clearTimeout(timer);
     const key = field.value.trim();
-    forget(key === "" ? unknown : "A key is sfk_ and letters and digits, without spaces.");
+    forget(
+      key === ""
+        ? unknown
+        : "This doesn’t look like a complete key: expected 46 characters starting with sfk_ (51 with sfk_test_).",
+    );
     if (!/^sfk_\w{42,}$/.test(key)) return;
-    meaning.textContent = "Asking the server what this key opens …";
-    timer = setTimeout(() => check(key).catch((error) => forget(`The server does not respond: ${error.message}`)), 300);
+    meaning.textContent = "Checking this key …";
+    timer = setTimeout(() => check(key).catch((error) => forget(`Can’t reach the server: ${error.message}`)), 300);
   });
   show(recall(), "Your last key was");
 });

@@ -1,9 +1,9 @@
-// The script of every documentation page. It runs before the page is painted, so that nothing moves when the chosen language is applied.
+// Runs on every documentation page before it's painted, so that nothing moves when the chosen language is applied.
 (() => {
   const root = document.documentElement;
   const choices = { lang: ["sh", "js", "python"], format: ["json", "xml"] };
 
-  /** Returns the stored choice. If storage is switched off in the browser, a choice is valid for one page only. */
+  /** If the browser's storage is turned off, a choice only lasts for one page. */
   const recall = (name) => {
     try {
       return localStorage.getItem(`storefront-${name}`);
@@ -35,12 +35,12 @@
     root.dataset[name] = value;
     remember(name, value);
     showPressed();
-    // The blocks above may have changed their height: scroll, so that the button stays at its position on the screen.
+    // Blocks above may have changed their height, so scroll to keep the button where it was.
     scrollBy(0, button.getBoundingClientRect().top - before);
     document.dispatchEvent(new Event("choice"));
   };
 
-  /** Copies the text. Browsers offer `navigator.clipboard` only on HTTPS and localhost; elsewhere, the text is selected and copied. */
+  /** Browsers only offer `navigator.clipboard` on HTTPS and localhost. Elsewhere, we select the text and copy it. */
   const copyText = async (code) => {
     if (navigator.clipboard) return navigator.clipboard.writeText(code.textContent);
     const selection = getSelection();
@@ -64,7 +64,7 @@
     const button = target.closest?.("button");
     if (button?.dataset.set) choose(button);
     if (button?.className === "copy") copy(button);
-    // On a phone, a link to a part of the same page would leave the list of pages open: close it.
+    // On a phone, a link within the same page would leave the list of pages open.
     target.closest?.(".side a")?.closest(".side").hidePopover?.();
   });
   document.addEventListener("DOMContentLoaded", () => {

@@ -1,11 +1,11 @@
-// The forms of the reference page. While a form is filled in, the request is shown as a curl line. After it was sent, the response is shown.
+// The forms on the reference page. They show the request as a curl command while you fill them in, and the response once you've sent it.
 document.addEventListener("DOMContentLoaded", () => {
   const root = document.documentElement;
   const shown = /^(content-type|etag|link|location|retry-after|x-total-count|x-request-id|idempotency-replayed)$/;
 
   const encode = (text) => encodeURIComponent(text.toWellFormed());
 
-  /** Escapes typed filters. Their brackets and `=`, and `&` before another filter, have their meaning in a query; all else is part of a value. */
+  /** Escapes typed filters, except for brackets, `=` and an `&` before another filter. */
   const encodeFilters = (typed) =>
     typed
       .split(/&(?=filter\[)/)
@@ -41,7 +41,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (method !== (body === undefined ? "GET" : "POST")) parts.push(`-X ${method}`);
     if (path.includes("[")) parts.push("-g");
     for (const [name, value] of Object.entries(headers)) parts.push(`-H ${quote(`${name}: ${value}`)}`);
-    // After `-d`, curl takes a text that begins with `@` for the name of a file.
+    // After `-d`, curl takes `@...` for a file name.
     if (body !== undefined) parts.push(`${body.startsWith("@") ? "--data-raw" : "-d"} ${quote(body)}`);
     return `curl ${parts.join(" ")} \\\n  ${quote(location.origin + path)}`;
   };
@@ -74,11 +74,11 @@ document.addEventListener("DOMContentLoaded", () => {
     result.querySelector("code").textContent = text;
   };
 
-  /** Asks before a delete in a live site. Only a key of a sandbox begins with `sfk_test_`. */
+  /** Asks before deleting from a live site. Only sandbox keys start with `sfk_test_`. */
   const mayDelete = (key) =>
     key === "" ||
     key.startsWith("sfk_test_") ||
-    confirm(`This deletes a record of the live site${root.dataset.site ? ` ${root.dataset.site}` : ""}. Delete it?`);
+    confirm(`Delete this record from the live site${root.dataset.site ? ` ${root.dataset.site}` : ""}?`);
 
   const send = async (form) => {
     const { method, path, headers, body } = requestOf(form);

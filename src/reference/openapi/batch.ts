@@ -1,4 +1,4 @@
-// The operations that store a batch request and undo a run, in a format (contract section 14).
+// Batch and undo in a format (contract section 14).
 
 import type { EncodedResult } from "../../formats/batch-format.ts";
 import type { Format } from "../../formats/format.ts";
@@ -12,14 +12,12 @@ import { commonProblems, contentOf, exampleJson, exampleMember, problemRefs, toE
 import { headerRefs, headersOf, nameIn, type OpenapiOperation, ref, tagOf } from "./components.ts";
 import { optionsOperation } from "./operations.ts";
 
-/** The name and description of batch requests, as resources have them. */
 export const batchTag = {
   plural: "batch requests",
   description:
-    "Thousands of operations in one request: looked at in a dry run, stored all or none, and undone if they were wrong.",
+    "Send thousands of operations in one request. Preview them with a dry run, store all or none, and undo them if they were wrong.",
 } as const;
 
-/** Returns the paths of batch requests and of undo in `format`, with their operations. */
 export function batchPathsOf(resources: readonly Resource[], format: Format): Record<string, Schema> {
   return {
     [`${basePath}batch.${format.name}`]: {
@@ -33,7 +31,6 @@ export function batchPathsOf(resources: readonly Resource[], format: Format): Re
   };
 }
 
-/** Returns the parameters of batch requests and of undo, for `components.parameters`. */
 export function batchParameters(resources: readonly Resource[]): Record<string, Schema> {
   const written = writtenResources(resources);
   const paths = new Set(written.flatMap(({ textFields }) => textFields.map(({ path }) => path)));
@@ -42,20 +39,20 @@ export function batchParameters(resources: readonly Resource[]): Record<string, 
       name: "match",
       in: "query",
       description:
-        "A field, such as `AccountNumber`. A PUT without an ID then changes the one record that has the value of this field in `Record`, or creates a record if none has it.",
+        "A field, such as `AccountNumber`. A PUT without an ID then updates the record whose field has the same value as in `Record`, or creates one if there is none.",
       schema: { type: "string", enum: [...paths] },
     },
     BatchAtomic: {
       name: "atomic",
       in: "query",
       description:
-        "`0`: each operation is stored or rejected by itself, and the result of a rejected one is its problem. By default, all are stored, or none.",
+        "`0`: operations succeed or fail independently; failures return a `Problem`. By default, all are stored or none.",
       schema: { type: "string", enum: ["0", "1"], default: "1" },
     },
   };
 }
 
-/** Problems that both operations can have, in addition to `commonProblems`. */
+/** In addition to `commonProblems`. */
 const writeProblems: readonly ErrorCode[] = [
   "not-found",
   "method-not-allowed",
@@ -71,13 +68,13 @@ function batchOperation(resources: readonly Resource[], format: Format): Openapi
   return {
     operationId: nameIn(format, "sendBatch"),
     summary: "Send a batch request",
-    description: `Stores at most ${maxBatchOperations.toLocaleString("en-GB")} operations from a body of at most ${maxBatchBytes >> 20} MiB. The rate limit counts one request, and one more for each 100 operations. If an operation is rejected, nothing is stored, and \`errors\` of the problem has the faults by the numbers of the operations, at most 100.`,
+    description: `Stores up to ${maxBatchOperations.toLocaleString("en-GB")} operations, in a body of up to ${maxBatchBytes >> 20} MiB. It counts as one request for the rate limit, plus one per 100 operations. If any operation is rejected, nothing is stored, and \`errors\` lists up to 100 errors with their operation numbers.`,
     tags: [tagOf(batchTag, format)],
     parameters: parameters.map((name) => ref("parameters", name)),
     requestBody: { required: true, content: requestContent(resources, format) },
     responses: {
       200: {
-        description: "The results, in the order of the operations. Keep `Run`: with it, the batch can be undone.",
+        description: "The results, in the same order as the operations. Save `Run`; you need it to undo the batch.",
         headers: headerRefs(headersOf.batch),
         content: contentOf(format, ref("schemas", batchSchemaNames.response), response),
       },
@@ -94,7 +91,7 @@ function undoOperation(resources: readonly Resource[], format: Format): OpenapiO
     operationId: nameIn(format, "undoRun"),
     summary: "Undo a run",
     description:
-      "Takes back a batch request with the same API key, or an undo. Records that anybody changed later are left alone and listed. Look first with `dryRun=1`.",
+      "Reverses a batch request or an undo that was sent with the same API key. Skips and lists records that anyone has changed since. Preview it with `dryRun=1`.",
     tags: [tagOf(batchTag, format)],
     parameters: ["dryRun", "Idempotency-Key"].map((name) => ref("parameters", name)),
     requestBody: {
@@ -107,7 +104,7 @@ function undoOperation(resources: readonly Resource[], format: Format): OpenapiO
     },
     responses: {
       200: {
-        description: "The numbers of records, and the records that were left alone.",
+        description: "How many records were deleted and restored, and which were skipped.",
         headers: headerRefs(headersOf.batch),
         content: contentOf(
           format,
@@ -125,7 +122,7 @@ const undoExamples: Readonly<Record<string, string>> = {
   xml: '<?xml version="1.0" encoding="utf-8"?>\n<Undo Run="k3J9aZ0q-18-3"/>',
 };
 
-/** The name of the example of a batch request that names no record, and so can be sent to any site. */
+/** The example without IDs, which works on any site. */
 export const createsName = "creates";
 
 function requestContent(resources: readonly Resource[], format: Format): Schema {
@@ -148,7 +145,7 @@ interface ExampleOperation {
   readonly fields?: Readonly<Record<string, string>>;
 }
 
-/** Returns an operation of each method. */
+/** One operation per method. */
 function exampleOperations(resources: readonly Resource[]): ExampleOperation[] {
   const written = writtenResources(resources);
   const [first, last = first] = [written[0], written.at(-1)];
@@ -162,7 +159,7 @@ function exampleOperations(resources: readonly Resource[]): ExampleOperation[] {
   ];
 }
 
-/** Returns the examples of the required fields outside of groups. */
+/** Examples of required fields outside groups. */
 function requiredExamples({ textFields }: Resource): Record<string, string> {
   const required = textFields.filter(({ keys, field }) => field.required && keys.length === 1);
   return Object.fromEntries(required.map(({ path, field }) => [path, field.example]));
@@ -191,7 +188,7 @@ function operationElement(format: Format, { method, resource, id, hasCondition, 
   return `${start}>${format.part(resource, { ID: 1, ...fields }).replace(' ID="1"', "")}</Operation>`;
 }
 
-/** Returns the response to the operations of the example. */
+/** The response to `exampleOperations`. */
 function exampleResults(resources: readonly Resource[], { name, batch }: Format): string {
   const results = exampleOperations(resources).map(({ method, resource, id = 2, fields }, index): EncodedResult => {
     const isNew = method === "POST";

@@ -1,4 +1,4 @@
-// Responses and request bodies of a resource in a format. Their examples contain the examples of the fields, encoded as the server encodes records.
+// Responses and request bodies of a resource in a format. Examples combine the fields' examples, encoded as the server encodes records.
 
 import { type Format, formats, type Problem, statusOf } from "../../formats/format.ts";
 import { documentOf } from "../../model/encoding.ts";
@@ -31,7 +31,7 @@ export function recordResponse(
 
 export function notModifiedResponse(headers: readonly string[]): Schema {
   return {
-    description: "Not modified since the `ETag` in `If-None-Match`. There is no body.",
+    description: "Not modified since the `ETag` in `If-None-Match`. No body.",
     headers: headerRefs([...headersOf.notModified, ...headers]),
   };
 }
@@ -40,25 +40,24 @@ export function requestBody(resource: Resource, format: Format, form: Form, exam
   return { required, content: contentOf(format, ref("schemas", schemaName(resource, form)), example) };
 }
 
-/** Returns the example of a request body that creates a record. */
 export function exampleNew(resource: Resource, format: Format): unknown {
   if (format.name === "json") return exampleValues(resource.fields);
   return toExample(format, documentOf(format, resource, exampleJson(resource)).replace(` ID="1"`, ""));
 }
 
-/** Returns the example of a request body that changes one field of a record. */
+/** An example body that changes one field. */
 export function exampleChanges(resource: Resource, format: Format): unknown {
   const textField = resource.textFields.find(({ keys }) => keys.length === 1);
   const changes = textField && { [textField.path]: `${textField.field.example} Ltd` };
   return toExample(format, documentOf(format, resource, JSON.stringify({ ID: 1, ...changes })));
 }
 
-/** Returns the example of a request body that contains only the ID of a record. */
+/** An example body with only the ID. */
 export function exampleId(resource: Resource, format: Format): unknown {
   return toExample(format, documentOf(format, resource, '{"ID":1}'));
 }
 
-/** Returns the example of a body: a value for JSON, an indented text for XML. */
+/** A value for JSON, indented text for XML. */
 export function toExample({ name }: Format, text: string): unknown {
   return name === "json" ? JSON.parse(text) : indented(text);
 }
@@ -68,8 +67,8 @@ export function contentOf(format: Format, schema: Schema, example: unknown): Sch
 }
 
 /**
- * Returns the name of a member with examples. An example in XML is a text, but the schema describes the value, and linters report a text as wrong. So
- * for XML the member is an extension, and tools derive an example from the schema, with its keyword `xml`.
+ * An XML example is text, but the schema describes a value, so linters would complain. For XML, we use an extension instead, and tools derive an example from
+ * the schema and its keyword `xml`.
  */
 export function exampleMember({ name }: Format, member: "example" | "examples"): string {
   return name === "json" ? member : `x-${member}`;
@@ -87,7 +86,7 @@ function exampleValues(fields: Fields): Values {
   return Object.fromEntries(entries);
 }
 
-/** Indents XML, which the server writes without white space between elements. */
+/** The server writes XML without white space between elements. */
 function indented(xml: string): string {
   let depth = 0;
   const lines = xml
@@ -104,21 +103,21 @@ function indented(xml: string): string {
     .join("\n");
 }
 
-// Errors: a response per status and format, with an example of each problem type that has the status.
+// Errors: one response per status and format, with an example of each problem type with that status.
 
 const codes = Object.keys(problemTitles) as ErrorCode[];
 
-/** An example of the `detail` of each problem. */
+/** Examples of `detail`. */
 const details: Record<ErrorCode, string> = {
   "bad-request": "`limit` must be a whole number from 1 to 1000, not `0`",
   "invalid-record": "`name`: unknown field; did you mean `Name`? (and 1 more)",
   "ambiguous-id":
-    'which record? Name it by its ID in the path (`/restapi/brands/12.json`), in the body (`{"ID": 12, ...}`) or in the query (`/restapi/brands.json?ID=12`).',
+    'no record given: put its ID in the path (`/restapi/brands/12.json`), the body (`{"ID": 12, ...}`) or the query (`/restapi/brands.json?ID=12`)',
   unauthorized: "the request has no X-API-AUTH header; send your API key (`sfk_...`) in it",
-  forbidden: "the API key may only read: it lacks the scope `write`",
+  forbidden: "this API key is read-only; use one with the scope `write`",
   "site-suspended": "this site is suspended",
   "not-found": "there is no brand with the ID 12",
-  "method-not-allowed": "locations can only be read",
+  "method-not-allowed": "locations are read-only",
   "request-timeout": "only 16 of the 20 bytes declared by Content-Length arrived in time",
   conflict: "a request with this Idempotency-Key is still running",
   gone: "the change at the cursor `1f0c63d9a2be.18` has been pruned; start over: request `since=now`, read the lists, then continue from that page's `Next`",
@@ -126,13 +125,13 @@ const details: Record<ErrorCode, string> = {
   "too-large": "the body has more than 1048576 bytes",
   "head-too-large":
     "the request line and headers have more than 16384 bytes together; send fewer or shorter headers, or a shorter URL",
-  "unsupported-media-type": "the charset `latin1` is not supported; send UTF-8",
+  "unsupported-media-type": "the charset `latin1` isn't supported; send UTF-8",
   "wrong-site": "no site has the host `other.example`",
-  "idempotency-key-reused": "the Idempotency-Key was used for another request; use a new one for each",
-  "too-many-requests": "the API key may make 50 requests per second",
-  "not-implemented": "there is no method `FETCH`; methods are case-sensitive",
-  internal: "the server's log has the details of the request k3J9aZ0q1",
-  unavailable: "the storage does not respond; send the request again, a write with the same Idempotency-Key",
+  "idempotency-key-reused": "this Idempotency-Key was used for a different request; use a new one for each request",
+  "too-many-requests": "this API key is limited to 50 requests per second",
+  "not-implemented": "unknown method `FETCH`; methods are case-sensitive",
+  internal: "see the server's log for details of request k3J9aZ0q1",
+  unavailable: "the storage isn't responding; try again, repeating a write with the same Idempotency-Key",
 };
 
 const faults = [
@@ -140,7 +139,7 @@ const faults = [
   { field: "Address.Country", ...fault("too-long", ", such as GB (this has 7)", { max: 3 }) },
 ];
 
-/** Header fields of a problem in addition to `headersOf.problem`. */
+/** In addition to `headersOf.problem`. */
 const extraHeaders: Partial<Record<ErrorCode, readonly string[]>> = {
   unauthorized: ["WWW-Authenticate"],
   "method-not-allowed": ["Allow"],
@@ -150,7 +149,7 @@ const extraHeaders: Partial<Record<ErrorCode, readonly string[]>> = {
   unavailable: ["Retry-After"],
 };
 
-/** Problems that every operation with a key can have. */
+/** Problems of all operations that need a key. */
 export const commonProblems: readonly ErrorCode[] = [
   "bad-request",
   "unauthorized",
@@ -164,14 +163,14 @@ export const commonProblems: readonly ErrorCode[] = [
   "unavailable",
 ];
 
-/** Returns the `responses` of an operation in `format` that can have these problems, by status. */
+/** The `responses` of an operation that can have these problems, by status. */
 export function problemRefs(wanted: readonly ErrorCode[], format: Format): Record<number, Schema> {
   return Object.fromEntries(wanted.map((code) => [statusOf(code), ref("responses", responseName(code, format))]));
 }
 
-/** Returns `components.responses`: one response per status and format. */
+/** `components.responses`: one per status and format. */
 export function problemResponses(): Record<string, Schema> {
-  // No operation has `not-implemented`: it is the response to unknown methods.
+  // Only unknown methods get `not-implemented`, so no operation has it.
   const ofOperations = codes.filter((code) => code !== "not-implemented");
   return Object.fromEntries(
     formats.flatMap((format) =>
@@ -180,12 +179,12 @@ export function problemResponses(): Record<string, Schema> {
   );
 }
 
-/** Returns the codes with the same status as `code`. They share a response. */
+/** Codes with the same status share a response. */
 function codesLike(code: ErrorCode): readonly ErrorCode[] {
   return codes.filter((other) => statusOf(other) === statusOf(code));
 }
 
-/** Returns the name of a response: the first code of its status. */
+/** The first code with a status names its response. */
 function responseName(code: ErrorCode, format: Format): string {
   const [first = code] = codesLike(code);
   return nameIn(format, identifierOf(first));

@@ -1,18 +1,17 @@
-// The parts that operations have in common: names, tags, parameters and header fields.
+// What operations share: names, tags, parameters and headers.
 
 import type { Format } from "../../formats/format.ts";
 import { maxFilters, maxIds, maxPageSize, maxSortFields } from "../../model/limits.ts";
 import { fieldPaths, type Resource } from "../../model/resource.ts";
 import type { Schema } from "../json-schema.ts";
 
-/** The members that every operation on a resource has. */
 export interface OpenapiOperation extends Schema {
   readonly operationId: string;
   readonly summary: string;
   readonly responses: { readonly 200: Schema; readonly [status: number]: Schema };
 }
 
-/** Returns the name of a component or operation in a format: `listBrands`, `listBrandsXml`. JSON has no suffix. */
+/** Names a component or operation in a format: `listBrands` for JSON, `listBrandsXml` for XML. */
 export function nameIn({ name: format }: Format, name: string): string {
   return format === "json" ? name : name + capitalize(format);
 }
@@ -26,7 +25,7 @@ export function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Returns the key of a content object: the media type without its charset. */
+/** Removes the charset. */
 export function mediaType(contentType: string): string {
   return contentType.replace(/;.*/, "");
 }
@@ -35,15 +34,14 @@ export function ref(kind: "schemas" | "headers" | "parameters" | "responses", na
   return { $ref: `#/components/${kind}/${name}` };
 }
 
-/** A resource, the feed, or batch requests: operations are grouped by it. */
+/** What operations are grouped by: a resource, the feed or batch requests. */
 export type Tagged = Pick<Resource, "plural" | "description">;
 
-/** Returns the tag of these operations in a format. */
 export function tagOf({ plural }: Tagged, { name }: Format): string {
   return name === "json" ? capitalize(plural) : `${capitalize(plural)} in ${name.toUpperCase()}`;
 }
 
-/** Returns the name with its article: `a brand`, `an order status`. */
+/** Returns `a brand`, `an order status`. */
 export function withArticle(singular: string): string {
   return `${/^[aeiou]/.test(singular) ? "an" : "a"} ${singular}`;
 }
@@ -55,7 +53,7 @@ const idSchema: Schema = { type: "integer", minimum: 1, maximum: Number.MAX_SAFE
 const override: Schema = {
   name: "X-HTTP-Method-Override",
   in: "header",
-  description: "The method to use in place of POST, for clients behind a proxy that lets only GET and POST through.",
+  description: "The method to use instead of POST, for clients behind a proxy that only lets GET and POST through.",
   schema: { type: "string", enum: ["PUT", "PATCH", "DELETE"] },
 };
 
@@ -64,20 +62,20 @@ const shared: Record<string, Schema> = {
     name: "id",
     in: "path",
     required: true,
-    description: "ID of the record.",
+    description: "The record's ID.",
     schema: idSchema,
     example: 1,
   },
   ID: {
     name: "ID",
     in: "query",
-    description: "ID of the record, if the body does not contain it.",
+    description: "The record's ID, if it isn't in the body.",
     schema: idSchema,
   },
   dryRun: {
     name: "dryRun",
     in: "query",
-    description: "`1`: get the same response, with `X-Dry-Run: 1`, but store nothing.",
+    description: "`1`: return the same response, with `X-Dry-Run: 1`, but store nothing.",
     schema: { type: "string", enum: ["0", "1"], default: "0" },
   },
   limit: {
@@ -95,45 +93,45 @@ const shared: Record<string, Schema> = {
   "If-None-Match": {
     name: "If-None-Match",
     in: "header",
-    description: "The `ETag` of what you already have. If it is still current, the response is 304 without a body.",
+    description: "The `ETag` of your copy. If it's still current, you get a 304 without a body.",
     schema: { type: "string" },
   },
   "If-Match": {
     name: "If-Match",
     in: "header",
     description:
-      "The `ETag` of the record or list that you read, with its quotes. If it has changed since then, the response is 412.",
+      "The `ETag` of the record or list you read, including the quotes. If it has changed since, you get a 412.",
     schema: { type: "string" },
   },
   "Idempotency-Key": {
     name: "Idempotency-Key",
     in: "header",
     description:
-      "A unique key for this request. If you repeat the request with the same key within 24 hours, you get the first response again and nothing changes.",
+      "A unique key for this request. If you repeat the request with it within 24 hours, you get the first response again, and nothing is written twice.",
     schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[ -~]+$" },
   },
   MethodOverride: { ...override, required: true },
   "X-HTTP-Method-Override": override,
 };
 
-/** Returns `components.parameters`: the shared parameters, and the parameters of each resource that contain the names of its fields. */
+/** `components.parameters`: the shared ones, and those that list a resource's fields. */
 export function parameterComponents(resources: readonly Resource[]): Record<string, Schema> {
   const own = resources.flatMap((resource) => Object.entries(fieldParameters(resource)));
   return { ...shared, ...Object.fromEntries(own) };
 }
 
-/** The schema of a filter's value: a text for an exact match, `{ contains }`, or, for the ID, `{ in }`. */
+/** A filter's value: a string for an exact match, `{ contains }` or, for the ID, `{ in }`. */
 export const filterValue: Schema = {
   title: "Filter",
   description:
-    "An exact value, as in `filter[Name]=Acme`, a text that the field contains (ignoring case), as in `filter[Name][contains]=acm`, or a list of IDs, as in `filter[ID][in]=3,5,8`.",
+    "An exact value, as in `filter[Name]=Acme`; part of the value (ignoring case), as in `filter[Name][contains]=acm`; or a list of IDs, as in `filter[ID][in]=3,5,8`.",
   anyOf: [
     { type: "string" },
     filterObject("contains", { type: "string", description: "Ignores case." }),
     filterObject("in", {
       type: "string",
       pattern: "^[1-9][0-9]*(?:,[1-9][0-9]*)*$",
-      description: `For the ID only: at most ${maxIds} IDs, separated by commas.`,
+      description: `Only for the ID: up to ${maxIds} IDs, separated by commas.`,
     }),
   ],
 };
@@ -142,7 +140,7 @@ function filterObject(operator: string, value: Schema): Schema {
   return { type: "object", required: [operator], properties: { [operator]: value }, additionalProperties: false };
 }
 
-/** References to the parameters of each kind of operation. */
+/** By kind of operation. */
 export const parameterRefs = {
   list: ({ element }: Resource) =>
     ["limit", "offset", `${element}Sort`, `${element}Filter`, `${element}Fields`, "If-Match", "If-None-Match"].map(
@@ -174,7 +172,7 @@ function sortParameter(plural: string, textFields: readonly string[]): Schema {
   return {
     name: "sort",
     in: "query",
-    description: `Fields to sort the ${plural} by, at most ${maxSortFields}. \`-\` before a field means descending. Ties are in ID order. ${listSyntax}`,
+    description: `Up to ${maxSortFields} fields to sort the ${plural} by. Put \`-\` before a field for descending order. Ties are in ID order. ${listSyntax}`,
     style: "form",
     explode: false,
     schema: {
@@ -191,7 +189,7 @@ function filterParameter(plural: string, textFields: readonly string[]): Schema 
   return {
     name: "filter",
     in: "query",
-    description: `Which ${plural} to return: \`filter[Name]=Acme\` for an exact match, \`filter[Name][contains]=acm\` for a part (ignoring case), \`filter[ID][in]=3,5,8\` for any of these IDs. A record must match all filters; at most ${maxFilters}.`,
+    description: `Which ${plural} to return: \`filter[Name]=Acme\` for an exact match, \`filter[Name][contains]=acm\` for part of the value (ignoring case), \`filter[ID][in]=3,5,8\` for any of these IDs. You can send up to ${maxFilters} filters; records must match all of them.`,
     style: "deepObject",
     explode: true,
     schema: {
@@ -209,7 +207,7 @@ function fieldsParameter(plural: string, paths: readonly string[]): Schema {
   return {
     name: "fields",
     in: "query",
-    description: `Fields of the ${plural} to return, besides the ID. ${listSyntax}`,
+    description: `Which fields of the ${plural} to return, besides the ID. ${listSyntax}`,
     style: "form",
     explode: false,
     schema: { type: "array", minItems: 1, items: { type: "string", enum: paths } },
@@ -217,9 +215,9 @@ function fieldsParameter(plural: string, paths: readonly string[]): Schema {
   };
 }
 
-const listSyntax = "Separate the fields by commas, or repeat the parameter.";
+const listSyntax = "Separate fields with commas, or repeat the parameter.";
 
-// The response header fields. A required header field is in every response for which the document lists it.
+// Response headers. A required one is in every response for which the document lists it.
 
 type Header = readonly [description: string, schema: Schema, isRequired?: boolean];
 
@@ -231,24 +229,21 @@ const headers: Readonly<Record<string, Header>> = {
   "Cache-Control": ["Caches must not store the response.", constant("no-cache, no-store, must-revalidate"), true],
   Pragma: ["The same for HTTP/1.0 caches.", constant("no-cache"), true],
   Expires: ["The same for HTTP/1.0 caches.", constant("-1"), true],
-  "Access-Control-Allow-Origin": ["Scripts of every origin can read the response.", constant("*"), true],
+  "Access-Control-Allow-Origin": ["Scripts from any origin can read the response.", constant("*"), true],
   "Access-Control-Expose-Headers": [
-    "The header fields that a script can read. Only if the request has an `Origin`.",
+    "The headers that scripts can read. Only sent if the request has an `Origin`.",
     text("ETag, Location, X-Request-Id"),
   ],
-  "X-Content-Type-Options": ["Browsers must not guess the content type.", constant("nosniff"), true],
-  "X-Request-Id": ["The ID of the request, also in the server's log.", text("k3J9aZ0q1"), true],
-  Date: ["When the server made the response.", text("Mon, 02 Nov 2026 09:30:00 GMT")],
-  "Content-Length": ["Bytes of the body as sent.", { type: "integer", minimum: 0, examples: [270] }],
+  "X-Content-Type-Options": ["Browsers mustn't guess the content type.", constant("nosniff"), true],
+  "X-Request-Id": ["The request's ID, as in the server's log.", text("k3J9aZ0q1"), true],
+  Date: ["When the response was made.", text("Mon, 02 Nov 2026 09:30:00 GMT")],
+  "Content-Length": ["Size of the body as sent, in bytes.", { type: "integer", minimum: 0, examples: [270] }],
   "Content-Encoding": [
-    "The compression of a long response, if `Accept-Encoding` allows one.",
+    "How a long response is compressed, if `Accept-Encoding` allows it.",
     { enum: ["zstd", "gzip"] },
   ],
-  "Accept-Encoding": [
-    "The compression of a body that the server supports, if that of the request is another one.",
-    constant("gzip"),
-  ],
-  Vary: ["The compression of the response depends on `Accept-Encoding`.", constant("Accept-Encoding")],
+  "Accept-Encoding": ["The compression to use for bodies, if the request used an unsupported one.", constant("gzip")],
+  Vary: ["The response's compression depends on `Accept-Encoding`.", constant("Accept-Encoding")],
   ETag: [
     "The version of the record or list, for `If-Match` and `If-None-Match`.",
     { type: "string", pattern: '^"[^"]+"$', examples: ['"m8Xk2.17.json"'] },
@@ -259,27 +254,20 @@ const headers: Readonly<Record<string, Header>> = {
     { type: "string", format: "uri-reference", examples: ["/restapi/brands/1.json"] },
     true,
   ],
-  "X-Total-Count": [
-    "The number of matching records on all pages.",
-    { type: "integer", minimum: 0, examples: [3] },
-    true,
-  ],
+  "X-Total-Count": ["How many records match, on all pages.", { type: "integer", minimum: 0, examples: [3] }, true],
   Link: [
-    "The other pages (RFC 8288). Only if the request has `limit` and the value is at most 4 KiB long.",
+    "The other pages (RFC 8288). Only sent if the request has `limit` and the value fits in 4 KiB.",
     text('</restapi/brands.json?limit=2&offset=2>; rel="next"'),
   ],
   "Idempotency-Replayed": [
-    "This is the stored response of an earlier request with the same `Idempotency-Key`.",
+    "This is the stored response to an earlier request with the same `Idempotency-Key`.",
     constant("true"),
   ],
-  "Retry-After": ["Seconds to wait before you try again.", seconds, true],
-  RateLimit: ["The rest of the key's rate limit, if it has one.", text('"key";r=99;t=1')],
+  "Retry-After": ["How many seconds to wait before trying again.", seconds, true],
+  RateLimit: ["What's left of the key's rate limit, if it has one.", text('"key";r=99;t=1')],
   "RateLimit-Policy": ["The key's rate limit, if it has one.", text('"key";q=100;w=2')],
-  "X-Dry-Run": ["Nothing was stored, because the request has `dryRun=1`.", constant("1")],
-  "X-Sandbox": [
-    "The name of the sandbox. Only if the API key is the key of a sandbox (`sfk_test_...`).",
-    text("demo-sandbox"),
-  ],
+  "X-Dry-Run": ["Nothing was stored, because the request had `dryRun=1`.", constant("1")],
+  "X-Sandbox": ["The sandbox's name. Only sent for sandbox keys (`sfk_test_...`).", text("demo-sandbox")],
   "WWW-Authenticate": [
     "How to authenticate.",
     { type: "string", pattern: '^ApiKey realm="[^"]*", header="X-API-AUTH"$' },
@@ -292,14 +280,14 @@ const headers: Readonly<Record<string, Header>> = {
     true,
   ],
   "Access-Control-Allow-Headers": [
-    "The header fields that a script can send.",
+    "The headers that scripts can send.",
     text("X-API-AUTH, Content-Type, If-Match"),
     true,
   ],
-  "Access-Control-Max-Age": ["Seconds for which a browser can cache this response.", constant("86400"), true],
+  "Access-Control-Max-Age": ["How many seconds browsers can cache this response.", constant("86400"), true],
 };
 
-/** The header fields of every response, errors included. */
+/** In every response, including errors. */
 const common = [
   "Cache-Control",
   "Pragma",
@@ -312,13 +300,13 @@ const common = [
   "Content-Length",
 ];
 
-/** The header fields of every response to an API key. */
+/** In every response to an API key. */
 const ofKey = ["RateLimit", "RateLimit-Policy", "X-Sandbox"];
 
-/** The header fields of every response to a write. */
+/** In every response to a write. */
 const ofWrite = ["Idempotency-Replayed", "X-Dry-Run", ...ofKey];
 
-/** The names of the header fields of each kind of response, in addition to the common header fields. `?` marks an optional header field. */
+/** Headers by kind of response, in addition to the common ones. `?` marks optional ones. */
 export const headersOf = {
   list: ["ETag", "X-Total-Count", "Link", "Vary", "Content-Encoding", ...ofKey],
   feed: ["Vary", "Content-Encoding", ...ofKey],
@@ -333,7 +321,7 @@ export const headersOf = {
   problem: ["X-Dry-Run", ...ofKey],
 } as const;
 
-/** Returns the `headers` of a response: the common header fields, and `names`. */
+/** A response's `headers`: the common ones and `names`. */
 export function headerRefs(names: readonly string[]): Record<string, Schema> {
   return Object.fromEntries([...common, ...names].map(headerRef));
 }

@@ -1,4 +1,4 @@
-// Makes the OpenAPI 3.1 document from the declarations of the resources.
+// Makes the OpenAPI 3.1 document from the resources' declarations.
 
 import { version } from "../../../package.json" with { type: "json" };
 import { formats } from "../../formats/format.ts";
@@ -12,7 +12,7 @@ import { filterValue, headerComponents, parameterComponents, type Tagged, tagOf 
 import { feedParameters, feedPathOf, feedTag, pathsOf } from "./operations.ts";
 import { webhookParameters, webhookSchemas, webhooksOf, webhookTag } from "./webhooks.ts";
 
-/** Returns the document at `/openapi.json`. @param resources the resources that clients can use */
+/** The document at `/openapi.json`. @param resources the public ones */
 export function toOpenapi(resources: readonly Resource[]): Schema {
   return {
     openapi: "3.1.0",
@@ -50,7 +50,7 @@ export function toOpenapi(resources: readonly Resource[]): Schema {
   };
 }
 
-/** Returns what operations are grouped by, in the order of the document. */
+/** In the order of the document. */
 function taggedOf(resources: readonly Resource[]): readonly Tagged[] {
   return [...resources, feedTag, batchTag];
 }
@@ -75,8 +75,8 @@ function contentOf(resources: readonly Resource[]): string {
   return first.toUpperCase() + rest.join("");
 }
 
-const usage = `Send your API key in the header field \`X-API-AUTH\` with every request. The suffix of the path, \`.json\` or \`.xml\`, chooses the format of the request
-body and of the response. You can compress the request body with \`Content-Encoding: gzip\`. The guide explains the rest: [getting started](/docs/getting-started), [authentication](/docs/authentication),
+const usage = `Send your API key in the header \`X-API-AUTH\` with every request. The path's suffix, \`.json\` or \`.xml\`, selects the format of both the request
+body and the response. You can compress request bodies with \`Content-Encoding: gzip\`. The guide explains the rest: [getting started](/docs/getting-started), [authentication](/docs/authentication),
 [formats](/docs/formats), [errors](/docs/errors), [paging and filtering](/docs/paging-and-filtering), [safe retries](/docs/safe-retries),
 [following changes](/docs/following-changes), [batch requests](/docs/batches) and [webhooks](/docs/webhooks).`;
 
@@ -84,7 +84,7 @@ const apiKey: Schema = {
   type: "apiKey",
   in: "header",
   name: "X-API-AUTH",
-  description: "An API key of the site. The operator issues it.",
+  description: "The site's API key, which you get from the operator.",
 };
 
 function schemaComponents(resources: readonly Resource[]): Schemas {

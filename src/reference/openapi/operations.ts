@@ -1,4 +1,4 @@
-// The operations of a resource, and of the feed, in a format.
+// The operations of a resource and of the feed, in a format.
 
 import type { FeedPosition, Format } from "../../formats/format.ts";
 import type { Change } from "../../model/change.ts";
@@ -35,7 +35,6 @@ import {
   withArticle,
 } from "./components.ts";
 
-/** Returns the paths of `resource` in `format`, with their operations. */
 export function pathsOf(resource: Resource, format: Format): Record<string, Schema> {
   const isWritten = resource.access === "written";
   const list = listOperation(resource, format);
@@ -63,14 +62,14 @@ function listOperation(resource: Resource, format: Format): OpenapiOperation {
   return {
     operationId: nameIn(format, `list${identifierOf(plural)}`),
     summary: `List ${plural}`,
-    description: `All ${plural} of the site, in ID order. The parameters select and sort.`,
+    description: `All of the site's ${plural}, in ID order. Filter, sort and page with query parameters.`,
     tags: [tagOf(resource, format)],
     parameters: parameterRefs.list(resource),
     responses: {
       200: listResponse(
         resource,
         format,
-        `The ${plural}. With \`fields\`, each record has only its ID and the selected fields.`,
+        `The ${plural}. With \`fields\`, each record has just its ID and those fields.`,
       ),
       304: notModifiedResponse(["Vary", "X-Total-Count", "Link"]),
       ...problemRefs([...commonProblems, "precondition-failed"], format),
@@ -83,7 +82,7 @@ function getOperation(resource: Resource, format: Format): OpenapiOperation {
   return {
     operationId: nameIn(format, `get${element}`),
     summary: `Look up ${withArticle(singular)}`,
-    description: "One record by its ID.",
+    description: "Returns one record by its ID.",
     tags: [tagOf(resource, format)],
     parameters: parameterRefs.lookUp,
     responses: {
@@ -94,30 +93,30 @@ function getOperation(resource: Resource, format: Format): OpenapiOperation {
   };
 }
 
-/** Derives the HEAD operation of a path from its GET operation. The reference page does not show it. */
+/** Derives HEAD from GET. The reference page doesn't show it. */
 function headOperation(get: OpenapiOperation): OpenapiOperation {
   const { content: _, ...ok } = get.responses[200];
   return {
     ...get,
     operationId: get.operationId.replace(/^(?:list|get)/, "check"),
-    summary: `${get.summary}: header fields only`,
-    description: "The same response as for GET, without its body.",
+    summary: `${get.summary}: headers only`,
+    description: "The same response as GET, without the body.",
     responses: { ...get.responses, 200: ok },
     "x-secondary": true,
   };
 }
 
-/** Returns the operation OPTIONS of a path. @param parameters the member `parameters`, if the path has any */
+/** @param parameters the member `parameters`, if the path has any */
 export function optionsOperation(resource: Tagged, format: Format, name: string, parameters: Schema = {}): Schema {
   return {
     operationId: nameIn(format, `options${name}`),
     summary: "List the methods",
-    description: "The methods of the path, for the preflight request of a browser. Needs no API key.",
+    description: "The methods the path supports, for browsers' preflight requests. Needs no API key.",
     tags: [tagOf(resource, format)],
     security: [],
     ...parameters,
     responses: {
-      204: { description: "The methods of the path.", headers: headerRefs(headersOf.options) },
+      204: { description: "The methods the path supports.", headers: headerRefs(headersOf.options) },
       ...problemRefs(["bad-request", "site-suspended", "wrong-site", "internal", "unavailable"], format),
     },
     "x-secondary": true,
@@ -126,47 +125,43 @@ export function optionsOperation(resource: Tagged, format: Format, name: string,
 
 // The operations of the feed in a format (contract section 10).
 
-/** The name and description of the feed, as resources have them. */
 export const feedTag = {
   plural: "changes",
   description:
-    "The changes of the site, in order and without gaps, deletes included: for programs that keep a copy up to date.",
+    "Every change to the site, including deletes, in order and without gaps. Use it to keep a copy up to date.",
 } as const;
 
-/** Returns the path of the feed in `format`, with its operations. */
 export function feedPathOf(resources: readonly Resource[], format: Format): Record<string, Schema> {
   const get = feedOperation(resources, format);
   const options = optionsOperation(feedTag, format, "Changes");
   return { [`${basePath}changes.${format.name}`]: { get, head: headOperation(get), options } };
 }
 
-/** Returns the parameters of the feed, for `components.parameters`. */
 export function feedParameters(resources: readonly Resource[]): Record<string, Schema> {
   return {
     FeedSince: {
       name: "since",
       in: "query",
       description:
-        "The `Next` or `Cursor` of an earlier page: the changes after it. `now`: no changes, and the cursor of this moment. Default: from the first change.",
+        "A `Next` or `Cursor` from an earlier page, to get the changes after it. `now` returns only the current cursor. Default: start with the first change.",
       schema: { type: "string" },
     },
     FeedLimit: {
       name: "limit",
       in: "query",
-      description: "Maximum number of changes, after `resource` and before `collapse`.",
+      description: "Maximum number of changes, counted after `resource` and before `collapse` is applied.",
       schema: { type: "integer", minimum: 1, maximum: maxPageSize, default: defaultFeedLimit },
     },
     FeedWait: {
       name: "wait",
       in: "query",
-      description:
-        "Seconds to wait for the next change when there is nothing to return. The response comes with the change. HEAD does not wait.",
+      description: "If there's nothing to return yet, how many seconds to wait for the next change. HEAD doesn't wait.",
       schema: { type: "integer", minimum: 0, maximum: maxFeedWaitSeconds, default: 0 },
     },
     FeedResource: {
       name: "resource",
       in: "query",
-      description: "Only changes of these resources. Separate them by commas, or repeat the parameter. Default: all.",
+      description: "Only changes to these resources. Separate them with commas, or repeat the parameter. Default: all.",
       style: "form",
       explode: false,
       schema: { type: "array", minItems: 1, items: { type: "string", enum: resources.map(({ path }) => path) } },
@@ -174,7 +169,7 @@ export function feedParameters(resources: readonly Resource[]): Record<string, S
     FeedCollapse: {
       name: "collapse",
       in: "query",
-      description: "`1`: of several changes to one record in a page, only the last.",
+      description: "`1`: if a page has several changes to a record, return only the last.",
       schema: { type: "string", enum: ["1"] },
     },
   };
@@ -189,12 +184,12 @@ function feedOperation(resources: readonly Resource[], format: Format): OpenapiO
     operationId: nameIn(format, "listChanges"),
     summary: "Follow changes",
     description:
-      "The changes after a cursor, in order. Store `Next` with them, and send it as `since` to go on. A cursor from which this is not possible any more is 410, and the problem says how to start again.",
+      "The changes after a cursor, in order. Store `Next` along with them, and send it as `since` to continue. Unusable cursors return 410 with resync steps.",
     tags: [tagOf(feedTag, format)],
     parameters,
     responses: {
       200: {
-        description: "A page of changes. It may have none.",
+        description: "A page of changes, which may be empty.",
         headers: headerRefs(headersOf.feed),
         content: contentOf(format, ref("schemas", pageSchemaName), toExample(format, examplePage(resources, format))),
       },
@@ -206,7 +201,7 @@ function feedOperation(resources: readonly Resource[], format: Format): OpenapiO
 /** The page whose changes `exampleItems` returns. */
 export const examplePosition: FeedPosition = { next: "8d41f7a0c35e.19", hasMore: false };
 
-/** Returns the items of a feed page in which a record is created and deleted. */
+/** A feed page's items, in which a record is created and deleted. */
 export function exampleItems([resource]: readonly Resource[], { feed }: Format): string[] {
   if (!resource) return [];
   const body = exampleJson(resource);
@@ -235,7 +230,7 @@ function examplePage(resources: readonly Resource[], format: Format): string {
 
 // The operations that write a resource in a format.
 
-/** How a write names its record: by the path, or by the body or the query. */
+/** Where a write has its record's ID: in the path, or in the body or query. */
 type Naming = "" | "ByBody";
 
 const writeProblems: readonly ErrorCode[] = [
@@ -251,17 +246,17 @@ const writeProblems: readonly ErrorCode[] = [
 
 function createOperation(resource: Resource, format: Format): OpenapiOperation {
   const { singular, element } = resource;
-  const overridden = "With `X-HTTP-Method-Override`: the response to that method.";
+  const overridden = "With `X-HTTP-Method-Override`, the response to that method.";
   return {
     operationId: nameIn(format, `create${element}`),
     summary: `Create ${withArticle(singular)}`,
-    description: "The server assigns the ID. Missing fields are stored empty.",
+    description: "The server assigns the ID. Fields you leave out are stored empty.",
     tags: [tagOf(resource, format)],
     parameters: parameterRefs.create,
     requestBody: requestBody(resource, format, "new", exampleNew(resource, format)),
     responses: {
       200: recordResponse(resource, format, overridden, headersOf.overridden),
-      201: recordResponse(resource, format, `The new ${singular} with its ID.`, headersOf.created),
+      201: recordResponse(resource, format, `The new ${singular}, with its ID.`, headersOf.created),
       ...problemRefs([...commonProblems, ...writeProblems], format),
     },
   };
@@ -273,7 +268,7 @@ function overrideOperation(resource: Resource, format: Format): OpenapiOperation
     operationId: nameIn(format, `override${element}`),
     summary: `Update or delete ${withArticle(singular)} by POST`,
     description:
-      "For clients behind a proxy that lets only GET and POST through. Without `X-HTTP-Method-Override`, the response is 405: to create a record, send POST to the path without an ID.",
+      "For clients behind a proxy that only lets GET and POST through. Without `X-HTTP-Method-Override`, you get a 405; to create a record, POST to the path without an ID.",
     tags: [tagOf(resource, format)],
     "x-secondary": true,
     parameters: parameterRefs.override,
@@ -309,7 +304,7 @@ function updateOperation(
   return {
     operationId: nameIn(format, `${verb}${element}${naming}`),
     summary: `${capitalize(verb)} ${withArticle(singular)}${summaryEnds[naming]}`,
-    description: `PUT and PATCH do the same: they change the fields that the body contains. ${namingTexts[naming]}`,
+    description: `PUT and PATCH are the same here: both change only the fields in the body. ${namingTexts[naming]}`,
     tags: [tagOf(resource, format)],
     ...secondary[naming],
     parameters: parameterRefs[naming === "" ? "changeByPath" : "changeByBody"],
@@ -339,12 +334,12 @@ function deleteOperation(resource: Resource, format: Format, naming: Naming): Op
   };
 }
 
-/** The reference page shows the operations that name their record in the path first, and the others at its end. */
+/** The reference page shows operations with the ID in the path first, and the others at the end. */
 const secondary: Record<Naming, Schema> = { "": {}, ByBody: { "x-secondary": true } };
 
-const summaryEnds: Record<Naming, string> = { "": "", ByBody: ", named in the body" };
+const summaryEnds: Record<Naming, string> = { "": "", ByBody: ", with the ID in the body" };
 
 const namingTexts: Record<Naming, string> = {
-  "": "The path names the record. An `ID` in the body must be the same.",
-  ByBody: "The `ID` in the body, or `?ID=`, names the record. Without an ID, nothing changes and the response is 400.",
+  "": "The path says which record. If the body has an `ID` too, it must be the same.",
+  ByBody: "The `ID` in the body or `?ID=` says which record. Without one, nothing changes and you get a 400.",
 };

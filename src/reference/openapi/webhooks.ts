@@ -1,4 +1,4 @@
-// The webhooks in the document: the requests that the server sends to receivers, and the responses that it expects (contract section 12).
+// Webhooks: the requests the server sends, and the responses it expects (contract section 12).
 
 import { json } from "../../formats/json.ts";
 import { maxChangesPerEvent } from "../../model/limits.ts";
@@ -11,10 +11,9 @@ import { exampleItems, examplePosition } from "./operations.ts";
 export const webhookTag = {
   name: "Webhooks",
   description:
-    "The changes of the site, sent to a URL of yours. The operator adds the webhook, and gives you the secret for the signatures.",
+    "The site's changes, sent to a URL of yours. The operator adds the webhook and gives you the secret to verify signatures with.",
 } as const;
 
-/** An event that the server sends. */
 interface WebhookEvent {
   /** The value of `type`. */
   readonly type: string;
@@ -24,9 +23,9 @@ interface WebhookEvent {
   readonly description: string;
   /** The description of `timestamp`. */
   readonly timestamp: string;
-  /** The members of `data`, all of them required. */
+  /** The members of `data`, which are all required. */
   readonly members: readonly DataMember[];
-  /** The response that stands for every status that the document does not list, and for no response. */
+  /** For any status the document doesn't list, and for no response at all. */
   readonly otherResponse: Schema;
 }
 
@@ -34,10 +33,10 @@ type DataMember = "Site" | "Since" | "Changes" | "Next";
 
 const sentAgain: Schema = {
   description:
-    "Any other status, or no response within 15 seconds: the server sends the same event again, first after 5 seconds, later every 5 hours. After five days in which every attempt failed, it pauses the webhook. Redirects are not followed.",
+    "With any other status, or no response within 15 seconds, the server sends the same event again, first after 5 seconds, later every 5 hours. Delivery pauses after five days of failures. Redirects aren't followed.",
   headers: {
     "Retry-After": {
-      description: "When to send the event again: seconds from 5 to 18000, or a date.",
+      description: "When to send the event again: 5 to 18000 seconds, or a date.",
       schema: { type: "string", examples: ["120"] },
     },
   },
@@ -50,7 +49,7 @@ const events: readonly WebhookEvent[] = [
     operationId: "receiveChanges",
     summary: "Receive changes",
     description:
-      "Records have changed. Store each record, whether it was created or updated, and remove the deleted ones. Ignore a change whose `Revision` is not higher than the one that you have of its record. If `Since` is not the `Next` of your last event, an event is missing: read the lists again.",
+      "Records have changed. Store each record that was created or updated, and remove those that were deleted. Ignore a change unless its `Revision` is higher than the one you have for that record. If `Since` isn't the `Next` of your last event, you've missed one, so read the lists again.",
     timestamp: "When the last of these changes happened, in UTC.",
     members: ["Site", "Since", "Changes", "Next"],
     otherResponse: sentAgain,
@@ -59,10 +58,10 @@ const events: readonly WebhookEvent[] = [
     type: "storefront.gone",
     schemaName: "GoneEvent",
     operationId: "receiveGone",
-    summary: "Learn that changes are missing",
+    summary: "Find out that changes are missing",
     description:
-      "Some changes cannot be sent any more, for example because a backup was restored. Read the lists again. Later changes are sent as usual.",
-    timestamp: "When the server noticed it, in UTC.",
+      "Some changes can no longer be sent, for example because a backup was restored. Read the lists again. Later changes are sent as usual.",
+    timestamp: "When the server noticed, in UTC.",
     members: ["Site", "Since", "Next"],
     otherResponse: sentAgain,
   },
@@ -71,14 +70,14 @@ const events: readonly WebhookEvent[] = [
     schemaName: "TestEvent",
     operationId: "receiveTest",
     summary: "Receive a test",
-    description: "The operator tests the webhook. Nothing has changed.",
+    description: "The operator is testing the webhook. Nothing has changed.",
     timestamp: "When the event was sent, in UTC.",
     members: ["Site", "Next"],
-    otherResponse: { description: "The operator sees the status. The event is not sent again." },
+    otherResponse: { description: "The operator sees the status. The event isn't sent again." },
   },
 ];
 
-/** Returns the webhooks, by the `type` of their events. */
+/** By the events' `type`. */
 export function webhooksOf(resources: readonly Resource[]): Record<string, Schema> {
   return Object.fromEntries(events.map((event) => [event.type, { post: toOperation(event, resources) }]));
 }
@@ -97,7 +96,7 @@ function toOperation(event: WebhookEvent, resources: readonly Resource[]): Schem
       content: contentOf(json, ref("schemas", schemaName), exampleOf(event, resources)),
     },
     responses: {
-      "2XX": { description: "You have the event. The server sends the next one. It does not read the body." },
+      "2XX": { description: "You have the event, so the server sends the next one. It doesn't read the body." },
       ...(otherResponse === sentAgain ? { 410: pausing } : {}),
       default: otherResponse,
     },
@@ -105,16 +104,16 @@ function toOperation(event: WebhookEvent, resources: readonly Resource[]): Schem
 }
 
 const pausing: Schema = {
-  description: "You want no more events. The server pauses the webhook until the operator resumes it.",
+  description: "You don't want any more events. The server pauses the webhook until the operator resumes it.",
 };
 
-/** The header fields of a delivery (Standard Webhooks 1.0), for `components.parameters`. */
+/** A delivery's headers (Standard Webhooks 1.0), for `components.parameters`. */
 export const webhookParameters: Readonly<Record<string, Schema>> = {
   WebhookId: {
     name: "webhook-id",
     in: "header",
     required: true,
-    description: "The ID of the event. Each attempt to deliver the event has the same ID and the same body.",
+    description: "The event's ID. Every attempt to deliver the event has the same ID and body.",
     schema: { type: "string" },
     example: "evt_3_k3f9a1_18_19_8d41f7a0c35e",
   },
@@ -122,8 +121,7 @@ export const webhookParameters: Readonly<Record<string, Schema>> = {
     name: "webhook-timestamp",
     in: "header",
     required: true,
-    description:
-      "When this attempt was made, in seconds since 1970. Reject a time that is more than five minutes away.",
+    description: "When this attempt was made, in seconds since 1970. Reject it if it's more than five minutes off.",
     schema: { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
     example: 1795292100,
   },
@@ -132,13 +130,13 @@ export const webhookParameters: Readonly<Record<string, Schema>> = {
     in: "header",
     required: true,
     description:
-      "The signatures, separated by spaces: one for each valid secret. [Verify one of them](/docs/webhooks#verify-the-signature) before you read the body.",
+      "One signature per valid secret, separated by spaces. [Verify one of them](/docs/webhooks#verify-the-signature) before you parse the body.",
     schema: { type: "string", pattern: "^v1,[A-Za-z0-9+/]{43}=(?: v1,[A-Za-z0-9+/]{43}=)*$" },
     example: "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
   },
 };
 
-/** The schemas of the events, for `components.schemas`. */
+/** For `components.schemas`. */
 export function webhookSchemas(): Schemas {
   return Object.fromEntries(events.map((event) => [event.schemaName, eventSchema(event)]));
 }
@@ -150,7 +148,7 @@ function eventSchema({ type, summary, description, timestamp, members }: Webhook
     type: "object",
     required: ["type", "timestamp", "data"],
     properties: {
-      type: { type: "string", const: type, description: "The kind of event. There can be other kinds in future." },
+      type: { type: "string", const: type, description: "The kind of event. New kinds can be added." },
       timestamp: { type: "string", format: "date-time", description: timestamp },
       data: {
         type: "object",
@@ -167,7 +165,7 @@ const dataSchemas: Readonly<Record<DataMember, Schema>> = {
   Site: { type: "string", description: "The name of the site, or of its sandbox.", examples: ["toys"] },
   Since: {
     type: "string",
-    description: "The `Next` of the previous event, so that you can check that no event is missing.",
+    description: "The previous event's `Next`, so you can check that you haven't missed one.",
     examples: [exampleSince],
   },
   Changes: {
@@ -179,7 +177,7 @@ const dataSchemas: Readonly<Record<DataMember, Schema>> = {
   },
   Next: {
     type: "string",
-    description: "The cursor after this event. Store it with the records.",
+    description: "The cursor after this event. Store it along with the records.",
     examples: [examplePosition.next],
   },
 };

@@ -1,40 +1,47 @@
 import { escapeHtml } from "../../lib/text.ts";
-import { basePath, formatResourceList, publicResources, type Resource } from "../../model/resource.ts";
+import {
+  basePath,
+  formatResourceList,
+  publicResources,
+  type Resource,
+  writtenResources,
+} from "../../model/resource.ts";
 import { toPage } from "./layout.ts";
 import { codeBlock } from "./markdown.ts";
 
 const cards = [
-  ["/docs/getting-started", "Getting started", "Make your first call, then create, update and delete a record."],
-  ["/docs", "Reference", "Every operation, its parameters and responses, and a form to try it."],
-  ["/docs/clients", "Clients", "The client for JavaScript and TypeScript, and what works with other languages."],
-  ["/docs/errors", "Errors", "What an error response contains, and what to do about each."],
+  ["/docs/getting-started", "Getting started", "Make your first request, then create, update and delete a record."],
+  ["/docs", "Reference", "Every operation with its parameters and responses, and a form to try it."],
+  ["/docs/clients", "Clients", "The JavaScript and TypeScript client, and what to use in other languages."],
+  ["/docs/errors", "Errors", "What error responses look like, and what to do about each."],
 ] as const;
 
 /**
- * Returns the page at `/`.
- * @param address the URL of the server, such as `https://shop.example`
- * @param clientPath the path of the package of the client
+ * The page at `/`.
+ * @param address the server's URL, such as `https://shop.example`
+ * @param clientPath the path of the client's package
  */
 export function homePage(resources: readonly Resource[], address: string, clientPath: string): string {
   const served = publicResources(resources);
+  const [written, read] = [writtenResources(served), served.filter(({ access }) => access === "read")];
   const first = served[0]?.path;
   const items = served.map(
     ({ path, description }) =>
       `<li><b>${basePath}${path}.json</b> <span class="quiet">or .xml</span><p>${escapeHtml(description)}</p></li>`,
   );
   const content = `<h1>Storefront</h1>
-<p class="lead">This is a Storefront server: ${formatResourceList(served)} of online shops, in JSON and XML, with an API key per site.</p>
+<p class="lead">Manage a site’s ${formatResourceList(written)}${read.length > 0 ? `, and read its ${formatResourceList(read)},` : ""} over REST, in JSON or XML.</p>
 <ul class="cards">${cards.map(([path, title, text]) => `<li><a href="${path}"><strong>${title}</strong>${text}</a></li>`).join("")}</ul>
-<h2>Make a call</h2>
+<h2>Make a request</h2>
 <p>Send your API key with every request:</p>
 ${codeBlock({ text: `curl -H "X-API-AUTH: $KEY" ${address}${basePath}${first}.json`, language: "sh", address })}
-<ul class="fields">${items.join("")}<li><b>${basePath}changes.json</b> <span class="quiet">or .xml</span><p>What changed, page by page.</p></li><li><b>${basePath}batch.json</b> <span class="quiet">or .xml</span><p>Thousands of writes in one request, and with <code>undo.json</code> taken back.</p></li></ul>
-<h2>For programs</h2>
+<ul class="fields">${items.join("")}<li><b>${basePath}changes.json</b> <span class="quiet">or .xml</span><p>Everything that has changed, page by page.</p></li><li><b>${basePath}batch.json</b> <span class="quiet">or .xml</span><p>Thousands of writes in one request. Reverse them with <code>undo.json</code>.</p></li></ul>
+<h2>Machine-readable</h2>
 <ul>
-<li><a href="/openapi.json">OpenAPI</a>, also <a href="/openapi.json?format=json">without the XML operations</a> or <a href="/openapi.json?openapi=3.0">in OpenAPI 3.0</a></li>
-<li>JSON Schemas of ${served.map(({ name, plural }) => `<a href="/schemas/${name}.json">${plural}</a>`).join(", ")}, <a href="/schemas/changes.json">changes</a> and <a href="/schemas/batch.json">batch requests</a>, and an <a href="/schemas/storefront.xsd">XML Schema</a></li>
-<li>Requests for <a href="/docs/postman.json">Postman</a>, for <a href="/docs/storefront.http">VS Code and Visual Studio</a> and for <a href="/docs/storefront-jetbrains.http">JetBrains</a></li>
-<li><a href="/llms.txt">A list of all pages as Markdown</a>, for agents</li>
+<li>OpenAPI <a href="/openapi.json">3.1</a>, <a href="/openapi.json?openapi=3.0">3.0</a>, or <a href="/openapi.json?format=json">3.1 without the XML operations</a></li>
+<li>JSON Schemas for ${served.map(({ name, plural }) => `<a href="/schemas/${name}.json">${plural}</a>`).join(", ")}, <a href="/schemas/changes.json">changes</a> and <a href="/schemas/batch.json">batch requests</a>; an <a href="/schemas/storefront.xsd">XML Schema</a></li>
+<li>Ready-made requests for <a href="/docs/postman.json">Postman</a>, <a href="/docs/storefront.http">VS Code and Visual Studio</a>, and <a href="/docs/storefront-jetbrains.http">JetBrains IDEs</a></li>
+<li>For agents: <a href="/llms.txt">all pages as Markdown</a></li>
 <li><a href="${clientPath}">The JavaScript client</a> as an npm package</li>
 <li><a href="/healthz">Health</a> and <a href="/readyz">readiness</a></li>
 </ul>`;
@@ -53,15 +60,15 @@ interface ShownProblem {
   readonly type: string;
 }
 
-/** Returns a problem as a page for a person, for example when a browser requests a page that does not exist. */
+/** A problem as a page, for example when a browser requests one that doesn't exist. */
 export function problemPage({ status, title, detail, instance, type }: ShownProblem): string {
   const sentence = escapeHtml(detail.charAt(0).toUpperCase() + detail.slice(1)).replaceAll(
     /`([^`]*)`/g,
     "<code>$1</code>",
   );
   const content = `<h1>${escapeHtml(title)}</h1>
-<p>${sentence}</p>
+<p>${sentence}${/[.?]$/.test(sentence) ? "" : "."}</p>
 <p>Go to the <a href="/">start page</a>, the <a href="/docs/guide">guide</a> or the <a href="/docs">reference</a>.</p>
-<p>Status <strong>${status}</strong>, <a href="${type}">about this kind of problem</a>. The ID of the request is <code>${escapeHtml(instance)}</code>.</p>`;
+<p>Status <strong>${status}</strong> (<a href="${type}">what this means</a>). Request ID: <code>${escapeHtml(instance)}</code>.</p>`;
   return toPage({ title, content });
 }

@@ -1,23 +1,23 @@
-// The field for the API key on a page, and the note at each example and form that changes records. `assets/key.js` asks the server what the key opens,
-// and writes it into them.
+// The field for the API key, and the note at each example and form that changes records. `assets/key.js` asks the server which site the key belongs to, and
+// updates them.
 
 import { escapeHtml } from "../../lib/text.ts";
 
-/** Returns the field, as HTML. If scripts are disabled, it is not shown. */
+/** Without scripts, it isn't shown. */
 export function keyBox(label: string): string {
-  return `<div class="key js"><label for="key">${escapeHtml(label)}</label><input id="key" type="password" autocomplete="off" spellcheck="false" placeholder="Paste your key here" aria-describedby="key-meaning"><p class="quiet" id="key-meaning" role="status">Paste it to see whether the examples that change records change a live site. The page sends it only to this server, and keeps it until you leave.</p></div>`;
+  return `<div class="key js"><label for="key">${escapeHtml(label)}</label><input id="key" type="password" autocomplete="off" spellcheck="false" placeholder="Paste your key here" aria-describedby="key-meaning"><p class="quiet" id="key-meaning" role="status">Paste your key to see which site these examples will change. It’s sent only to this server, and forgotten when you leave the page.</p></div>`;
 }
 
-/** The note at an example or form that changes records. Without a script, or without a key, it names no site. */
-export const writeWarning = '<p class="writes">This changes records of the site that your key opens.</p>';
+/** The note without a known key. */
+export const writeWarning = '<p class="writes">This changes records on the site your key belongs to.</p>';
 
-/** Returns whether a page from Markdown has the field: whether it has examples that may change records of this server. */
+/** Whether a Markdown page needs the field, because its examples may change records on this server. */
 export function asksForKey({ text }: { readonly text: string }): boolean {
   const blocks = [...text.matchAll(/^```(sh|js|python)\n([\s\S]*?)^```/gm)];
   return blocks.some(([, language = "", code = ""]) => countWrites(code, language) > 0);
 }
 
-/** Matches each call that writes, by language. A command of the shell is a line. A dry run does not write, if its line says so. */
+/** Matches calls that write, by language. In the shell, a command is a line. A call that's visibly a dry run doesn't count. */
 const writes: Readonly<Record<string, RegExp>> = {
   sh: /\bcurl\b(?!.*[?&]dryRun=1).* (?:-d|--data\S*|-X (?:POST|PUT|PATCH|DELETE)) /g,
   js: /\bclient\.(?:\w+\.(?:create|update|delete|upsert)|batch|undo)\((?!.*\bdryRun: true)/g,
@@ -29,10 +29,7 @@ function countWrites(code: string, language: string): number {
   return call ? (code.replaceAll("\\\n", "").match(call)?.length ?? 0) : 0;
 }
 
-/**
- * Returns whether an example changes records.
- * @param output the block of code after it, with its output; may be empty. If it is a problem, the last call changed nothing
- */
+/** @param output the code block after the example, which may be empty. If it's a problem, the last call changed nothing */
 export function changesRecords(code: string, language: string, output: string): boolean {
   const isRejected = /^HTTP\/1\.1 4|"type": "\/docs\/problems\//m.test(output);
   return countWrites(code, language) > (isRejected ? 1 : 0);

@@ -1,4 +1,4 @@
-// The frame of every documentation page: head, header, list of pages, contents.
+// What all documentation pages share: head, header, list of pages, contents.
 
 import { escapeHtml } from "../../lib/text.ts";
 import keyText from "../assets/key.js" with { type: "text" };
@@ -8,7 +8,7 @@ import tryScript from "../assets/try.js" with { type: "text" };
 
 export const htmlType = "text/html; charset=utf-8";
 
-/** Stands for the URL of the server in a text that was made for all servers. No page contains it. */
+/** Stands for the server's URL until a file is sent. */
 export const addressPlaceholder = "\0";
 
 const policies = {
@@ -21,10 +21,10 @@ const policies = {
   "frame-ancestors": "'none'",
 };
 
-/** The `Content-Security-Policy` of a page. The page can load its style and its scripts, and nothing else. */
+/** For pages, which can only load their style and scripts. */
 export const pagePolicy = toPolicy(policies);
 
-/** The policy of a page with forms. In addition, its scripts can send requests to this server. */
+/** For pages with forms, whose scripts can also send requests to this server. */
 export const formsPolicy = toPolicy({ ...policies, "connect-src": "'self'" });
 
 export interface Link {
@@ -42,17 +42,17 @@ interface PageContent {
   readonly title: string;
   /** Trusted HTML. */
   readonly content: string;
-  /** The path of the page. The lists of pages mark it as the current one. */
+  /** Marked as the current page in lists. */
   readonly path?: string;
-  /** The path of the section in the header. */
+  /** The path of its section in the header. */
   readonly section?: string;
   /** The list of pages at the side. */
   readonly side?: readonly LinkGroup[];
-  /** The headings of the page, with links to them. */
+  /** Links to the page's headings. */
   readonly contents?: readonly Link[];
   /** The path of the same page as Markdown. */
   readonly markdown?: string;
-  /** The paths of further scripts, in addition to the script of every page. */
+  /** In addition to the script every page has. */
   readonly extraScripts?: readonly string[];
 }
 
@@ -112,7 +112,7 @@ function toPolicy(directives: Readonly<Record<string, string>>): string {
     .join("; ");
 }
 
-// The style and the scripts of the pages. Their paths contain a digest of their content, so that caches need not revalidate them.
+// The pages' style and scripts. Their paths contain a digest of the content, so that caches don't have to revalidate them.
 
 interface Asset {
   readonly path: string;

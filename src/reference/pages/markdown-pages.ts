@@ -1,5 +1,5 @@
-// The pages of the guide as Markdown, at their paths with `.md`, and `/llms.txt`, which lists them (llmstxt.org). Both are for programs that read text, such
-// as agents. They contain the URL of this server wherever the HTML has it, and as the beginning of every link.
+// The guide as Markdown, at its pages' paths with `.md`, and `/llms.txt`, which lists them (llmstxt.org). They're for programs that read text, such as agents,
+// so all links are absolute.
 
 import { statusOf } from "../../formats/format.ts";
 import { once } from "../../lib/concurrency.ts";
@@ -24,7 +24,7 @@ export function markdownPages(
   return new Map(guidePages.map((page) => [`${page.path}.md`, withClientVersion(toMarkdown(page, isServed), client)]));
 }
 
-/** Matches code (a fenced block, an indented line, a span) or a link with its text and target. */
+/** Code (a fenced block, an indented line, a span), or a link with its text and target. */
 const codeOrLink = /^```[\s\S]*?^```|^ {4}.*$|`[^`\n]*`|\[((?:[^[\]`]|`[^`\n]*`)*)\]\(([^()\s]+)\)/gm;
 
 function toMarkdown({ text, folder }: GuidePage, isServed: (path: string) => boolean): string {
@@ -37,7 +37,7 @@ function toMarkdown({ text, folder }: GuidePage, isServed: (path: string) => boo
   });
 }
 
-/** Returns the path of the page as Markdown; any other path unchanged. */
+/** Leaves other paths unchanged. */
 function toMarkdownPath(path: string): string {
   const [page = "", anchor] = path.split("#");
   if (!markdownPaths.has(page)) return path;
@@ -49,7 +49,7 @@ export function llmsText(resources: readonly Resource[]): string {
   const schemas = resources.map(({ name, plural }) => entry(`JSON Schema of ${plural}`, `/schemas/${name}.json`, ""));
   const sections: readonly (readonly [title: string, entries: readonly string[]])[] = [
     ["Guide", chapters.map(pageEntry)],
-    ["Descriptions for programs", [...documents, ...schemas]],
+    ["Machine-readable", [...documents, ...schemas]],
     ["Errors", problemPages.map(problemEntry)],
     ["Optional", operatorPages.map(pageEntry)],
   ];
@@ -60,21 +60,21 @@ export function llmsText(resources: readonly Resource[]): string {
 function introduction(resources: readonly Resource[]): string {
   return `# Storefront
 
-> A REST interface to the ${formatResourceList(resources)} of online shops, in JSON and XML, with an API key per site. This server is at ${address}.
+> A REST interface to ${formatResourceList(resources)} of online shops, in JSON and XML, with an API key per site. This server is at ${address}.
 
-- Send the API key in the header \`X-API-AUTH\` with every request. A shop's operator creates keys.
-- Try writes with a sandbox key, which begins with \`sfk_test_\`: it changes only a copy of the records. Every response to it has the header \`X-Sandbox\`.
-- Add \`dryRun=1\` to a write to get its response, with the header \`X-Dry-Run\`, and store nothing.
-- Agents can use five tools of the Model Context Protocol at ${address}/mcp, with the same keys, unless the operator has switched this off.
-- The ending of a path (\`.json\` or \`.xml\`) chooses the format.
-- Every page of this list is Markdown. Without \`.md\`, the same page is HTML. The last section is for operators of a server.
+- Send the API key in the header \`X-API-AUTH\` with every request. Keys come from the site's operator.
+- Try writes with a sandbox key, which starts with \`sfk_test_\`. It only changes a copy of the records, and every response has the header \`X-Sandbox\`.
+- Add \`dryRun=1\` to a write to get its response, with the header \`X-Dry-Run\`, without storing anything.
+- Agents can use five Model Context Protocol tools at ${address}/mcp, with the same keys, unless the operator has turned that off.
+- The path's suffix (\`.json\` or \`.xml\`) selects the format.
+- All pages listed here are Markdown; leave out \`.md\` for HTML. The last section is for people who run a server.
 `;
 }
 
 const documents: readonly string[] = [
-  entry("OpenAPI 3.1", "/openapi.json", "Every operation, with its parameters, bodies and errors"),
-  entry("OpenAPI 3.0", "/openapi.json?openapi=3.0", "The same for programs that do not read 3.1"),
-  entry("OpenAPI 3.1, JSON only", "/openapi.json?format=json", "The same without the operations on XML"),
+  entry("OpenAPI 3.1", "/openapi.json", "Every operation with its parameters, bodies and errors"),
+  entry("OpenAPI 3.0", "/openapi.json?openapi=3.0", "The same, for tools that don't support 3.1"),
+  entry("OpenAPI 3.1, JSON only", "/openapi.json?format=json", "The same, without the XML operations"),
   entry("XML Schema", "/schemas/storefront.xsd", "Records, lists, changes and batch requests in XML"),
   entry("JSON Schema of changes", "/schemas/changes.json", "A page of the feed of changes"),
   entry("JSON Schema of batch requests", "/schemas/batch.json", "Batch requests, undo, and their responses"),
@@ -85,7 +85,7 @@ function entry(title: string, path: string, description: string): string {
 }
 
 function pageEntry({ path, text }: GuidePage): string {
-  const description = path === "/docs/changelog" ? "What is new in each version" : descriptions().get(path);
+  const description = path === "/docs/changelog" ? "What's new in each version" : descriptions().get(path);
   return entry(titleOf(text), `${path}.md`, description ?? firstSentence(text));
 }
 
@@ -94,7 +94,7 @@ function problemEntry({ path, text }: GuidePage): string {
   return entry(code, `${path}.md`, `${statusOf(code)}, ${titleOf(text)}`);
 }
 
-/** The descriptions of pages, by path: the other cell of their row in the tables of the guide and the manual. */
+/** The descriptions of pages, which are the other cell of their row in the tables of the guide and the manual. */
 const descriptions = once(() => {
   const rows = `${guide.guide}\n${manual.operating}`.matchAll(/^\| (.+) \| (.+) \|$/gm);
   return new Map(
@@ -106,7 +106,7 @@ const descriptions = once(() => {
   );
 });
 
-/** Returns the first sentence of a page, without its links and its full stop. */
+/** Returns a page's first sentence, without links and full stop. */
 function firstSentence(text: string): string {
   const [, paragraph = ""] = /^(?![#|>\s-]|```)(.+(?:\n.+)*)/m.exec(text) ?? [];
   const [sentence = ""] = paragraph.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1").split(/[.:](?:\s|$)/);

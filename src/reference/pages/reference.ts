@@ -1,4 +1,4 @@
-// Makes the reference at /docs from the OpenAPI document.
+// Renders the reference at /docs from the OpenAPI document.
 
 import { escapeHtml } from "../../lib/text.ts";
 import type { Schema } from "../json-schema.ts";
@@ -20,7 +20,7 @@ interface ReferenceGroup {
   readonly tag: string;
   readonly description: string;
   readonly main: readonly OperationPair[];
-  /** Other forms of the same operations, for clients that cannot use the main form. */
+  /** Other forms of these operations, for clients that can't use the main one. */
   readonly secondary: readonly OperationPair[];
 }
 
@@ -31,7 +31,7 @@ export function referencePage(openapi: Schema): string {
   const sections = groups.map((group) => groupSection(document, group));
   const content = `<h1>Reference</h1>
 ${introduction.html}
-<p>Programs read the same from <a href="/openapi.json">OpenAPI</a>, also <a href="/openapi.json?format=json">without the XML operations</a>, <a href="/openapi.yaml">as YAML</a> or <a href="/openapi.json?openapi=3.0">in OpenAPI 3.0</a>. OpenAPI has the <a href="/docs/webhooks">webhooks</a> too.</p>
+<p>Machine-readable: OpenAPI <a href="/openapi.json">3.1</a> (<a href="/openapi.yaml">YAML</a>, <a href="/openapi.json?format=json">JSON operations only</a>) or <a href="/openapi.json?openapi=3.0">3.0</a>, including <a href="/docs/webhooks">webhooks</a>.</p>
 ${keyBox("API key for the forms on this page")}
 ${sections.join("\n")}
 ${otherForms(document, groups)}`;
@@ -52,7 +52,7 @@ function toGroup(document: OpenapiDocument, tag: string, pairs: readonly Operati
   return { tag, description, main, secondary: pairs.filter(isSecondary) };
 }
 
-/** Returns a number for sorting: reads before writes, lists before records. */
+/** Sorts reads before writes, and lists before records. */
 function rank({ method, operation: { parameters = [] } }: OperationPair): number {
   const hasId = parameters.some(({ $ref }) => String($ref).endsWith("/id"));
   return ["get", "post", "put", "patch", "delete"].indexOf(method) + (method === "get" && hasId ? 0.5 : 0);
@@ -80,7 +80,7 @@ function operationSections(document: OpenapiDocument, pairs: readonly OperationP
   return pairs.map((pair) => operationSection(document, pair)).join("\n");
 }
 
-/** Returns the schema of the records in the response of the first operation; undefined if the response contains no object. */
+/** Returns the schema of the records that the first operation returns; undefined if it returns no object. */
 function recordOf(document: OpenapiDocument, pairs: readonly OperationPair[]): Schema | undefined {
   const response = resolve<{ content?: Record<string, { schema: Schema }> }>(
     document,
@@ -93,7 +93,7 @@ function recordOf(document: OpenapiDocument, pairs: readonly OperationPair[]): S
   return record.properties ? record : undefined;
 }
 
-/** Returns the schema of the body of the first operation; undefined if this operation reads. */
+/** Returns the schema of the first operation's body; undefined if it's a read. */
 function sentDocumentOf(document: OpenapiDocument, pairs: readonly OperationPair[]): Schema | undefined {
   const [first] = pairs;
   if (!first || first.method === "get") return undefined;
@@ -101,7 +101,7 @@ function sentDocumentOf(document: OpenapiDocument, pairs: readonly OperationPair
   return media && resolve(document, media.schema);
 }
 
-/** Returns the section for the few clients that must name the record in another way, or can send only GET and POST. */
+/** For the few clients that have to pass the ID in another way, or can only send GET and POST. */
 function otherForms(document: OpenapiDocument, groups: readonly ReferenceGroup[]): string {
   const withOthers = groups.filter(({ secondary }) => secondary.length > 0);
   const parts = withOthers.map(({ tag, secondary }) => {
@@ -109,7 +109,7 @@ function otherForms(document: OpenapiDocument, groups: readonly ReferenceGroup[]
     return `<details><summary>${summary}</summary>${operationSections(document, secondary)}</details>`;
   });
   return `<h2 id="other-forms">Other forms</h2>
-<p>The same operations for clients that name the record in the body or in the query, or that can send only GET and POST. Each path also has <code>HEAD</code>, which is GET without the body, and <code>OPTIONS</code>, which lists its methods.</p>
+<p>The same operations with the record ID in the body or query, or sent as POST by clients that can only use GET and POST. Every path also supports <code>HEAD</code>, which is GET without the body, and <code>OPTIONS</code>, which lists its methods.</p>
 ${parts.join("\n")}`;
 }
 
@@ -120,9 +120,9 @@ function toLinks({ tag, main }: ReferenceGroup): LinkGroup {
   };
 }
 
-// An operation on the reference page: the request, the responses, and a form that sends the request.
+// An operation on the reference page: its request, its responses, and a form to send it.
 
-/** Returns the section about an operation, in all its formats. */
+/** An operation in all its formats. */
 function operationSection(document: OpenapiDocument, pair: OperationPair): string {
   const { operation, method, formats } = pair;
   const id = operation.operationId;
@@ -156,7 +156,7 @@ function bodyPart({ formats, operation }: OperationPair): string {
   return `<h4>${title}</h4>\n${blocks.join("")}`;
 }
 
-/** Returns the response to a successful request: the last 2xx status, because 201 tells a reader more than 200. */
+/** Shows the last 2xx response, because 201 tells readers more than 200. */
 function successPart(document: OpenapiDocument, { formats, operation }: OperationPair): string {
   const status = successOf(operation.responses);
   const [{ description = "" } = {}] = Object.values(formats).map((one) => responseOf(document, one.operation, status));
@@ -200,7 +200,7 @@ function exampleBlock(format: string, content: Content | undefined, label: strin
 
 // The fields of a record and the parameters of an operation, as lists.
 
-/** Returns the list of the fields of an object. The fields of nested objects have dotted names. */
+/** Lists an object's fields. Those of nested objects have dotted names. */
 function fieldList(document: OpenapiDocument, schema: Schema): string {
   const items = fieldsOf(document, schema, "").map(({ name, schema: field, isRequired }) =>
     item(name, [typeOf(field), isRequired && "required"], String(field.description ?? "")),
@@ -219,7 +219,7 @@ function parameterList(parameters: readonly DocumentedParameter[]): string {
   return `<ul class="fields">${items.join("")}</ul>`;
 }
 
-/** Returns a parameter as a person writes it: its name; for a parameter with members its example, `filter[Name][contains]=acm`. */
+/** A parameter as you'd write it: its name or, if it has members, its example, such as `filter[Name][contains]=acm`. */
 function typedForm({ name, style, example }: DocumentedParameter): string {
   if (style !== "deepObject") return name;
   const [path, value] = firstTextField(example);
@@ -232,7 +232,7 @@ interface DocumentedField {
   readonly isRequired: boolean;
 }
 
-/** Maximum depth of nested objects in the list of fields. A limit is necessary because schemas may contain themselves. */
+/** How deep to list nested objects, because schemas may contain themselves. */
 const maxDepth = 4;
 
 function fieldsOf(document: OpenapiDocument, schema: Schema, prefix: string, depth = 1): DocumentedField[] {
@@ -242,7 +242,7 @@ function fieldsOf(document: OpenapiDocument, schema: Schema, prefix: string, dep
     const items = field.type === "array" ? toOne(document, resolve(document, field.items as Schema)) : undefined;
     const inner = items ?? field;
     const path = prefix + name;
-    // An object with a description of its own, beside the reference to its schema, is described elsewhere.
+    // An object with its own description next to the reference is described elsewhere.
     const isDescribed = reference.$ref !== undefined && reference.description !== undefined;
     if (inner.properties && !isDescribed && depth < maxDepth)
       return fieldsOf(document, inner, `${path}${items ? "[]" : ""}.`, depth + 1);
@@ -251,7 +251,7 @@ function fieldsOf(document: OpenapiDocument, schema: Schema, prefix: string, dep
   });
 }
 
-/** Merges the alternatives of a `oneOf` into one object: the values and descriptions of a field are joined. Returns any other schema unchanged. */
+/** Merges the alternatives of a `oneOf` into one object, joining each field's values and descriptions. */
 function toOne(document: OpenapiDocument, schema: Schema): Schema {
   if (!Array.isArray(schema.oneOf)) return schema;
   const objects = (schema.oneOf as Schema[]).map(
@@ -279,7 +279,7 @@ function item(name: string, facts: readonly (string | false | undefined)[], desc
   return `<li><b>${escapeHtml(name)}</b> <span class="quiet">${known.join(" · ")}</span><p>${renderSentence(description)}</p></li>`;
 }
 
-/** Maximum values of an enumeration that are listed. Only the parameters with names of fields have more. */
+/** Only parameters that take field names have more values, which aren't listed. */
 const maxListedValues = 7;
 
 function isFieldName({ enum: values }: Schema): boolean {
@@ -310,9 +310,7 @@ function firstTextField(value: unknown, path: readonly string[] = []): [readonly
   return firstTextField(inner, [...path, key]);
 }
 
-// The form of an operation. `assets/try.js` makes the request from the form. If scripts are disabled, the form is not shown.
-
-/** @param parameters the parameters of the operation */
+// An operation's form. `assets/try.js` makes a request from it. Without scripts, it isn't shown.
 function tryForm({ method, formats, operation }: OperationPair, parameters: readonly DocumentedParameter[]): string {
   const id = operation.operationId;
   const isWriting = method !== "get";
@@ -337,8 +335,8 @@ function isIdInPath({ name, in: place }: DocumentedParameter): boolean {
 }
 
 /**
- * Returns the example of a body without the ID of an example record, so that a form names no record that its reader did not choose.
- * @param hasIdInPath whether the path names the record. Otherwise the body keeps the member `ID`, empty
+ * Removes the ID from an example body, so that readers don't change a record they didn't choose.
+ * @param hasIdInPath whether the ID is in the path. Otherwise, the body keeps an empty `ID`
  */
 function withoutId(example: string | undefined, hasIdInPath: boolean): string | undefined {
   return example
@@ -346,7 +344,7 @@ function withoutId(example: string | undefined, hasIdInPath: boolean): string | 
     .replace(/ ID="1"/, hasIdInPath ? "" : ' ID=""');
 }
 
-/** @param isFilledIn whether a required parameter has its example as its value */
+/** @param isFilledIn whether a required parameter starts with its example */
 function inputFor(operation: string, parameter: DocumentedParameter, isFilledIn: boolean): string {
   const { name, in: place, required, style } = parameter;
   const id = `${operation}-${name}`;
@@ -358,7 +356,7 @@ function inputFor(operation: string, parameter: DocumentedParameter, isFilledIn:
   return `<div><label for="${id}">${escapeHtml(label)}</label><input id="${id}" name="${escapeHtml(name)}" data-in="${kind}"${hint}${value}${required ? " required" : ""} autocomplete="off" spellcheck="false"></div>`;
 }
 
-/** The values that optional parameters begin with: the first attempt to change many records stores nothing. */
+/** Initial values of optional parameters, so that the first attempt to change many records stores nothing. */
 const firstValues: Readonly<Record<string, string>> = { "sendBatch-dryRun": "1", "undoRun-dryRun": "1" };
 
 function exampleValue({ example, schema }: DocumentedParameter): unknown {

@@ -38,7 +38,7 @@ describe("the requests of a site", () => {
       ...{ method: "POST", path: "/restapi/brands.json", status: 400, request: "r-1", leftOut: 0 },
       ...{ at: expect.stringMatching(/Z$/), milliseconds: expect.any(Number), bytes: expect.any(Number) },
       key: { prefix: key.slice(0, 12), label: "ERP" },
-      problem: { code: "invalid-record", title: "The record is not acceptable", detail: expect.any(String) },
+      problem: { code: "invalid-record", title: "The record is invalid", detail: expect.any(String) },
     });
     expect(rejected.problem.errors.length).toBeGreaterThan(0);
     await server.call("GET", "/restapi/brands.json?limit=2", { key });

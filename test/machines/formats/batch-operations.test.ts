@@ -219,13 +219,13 @@ describe("JSON", () => {
     ['{"DryRun":1,"Operations":[]}', `${form}: \`DryRun\`: unknown field`],
     ['{"Operations":[],"Operations":[]}', `${form}: \`Operations\`: send it only once`],
     [`{"${"x".repeat(100_000)}":1}`, `${form}: \`${"x".repeat(100)}\`: unknown field`],
-    ["?", "the body is not valid JSON: line 1, column 1: expected a value, not `?`"],
+    ["?", "the body isn't valid JSON: line 1, column 1: expected a value, not `?`"],
     [
       "{Operations:[]}",
       'line 1, column 2: expected a name in double quotes, not `O`; names need double quotes: write `"Operations"`',
     ],
-    ['{"Operations', "line 1, column 2: the string that begins here is not closed"],
-    ['{"Oper\\ations":[]}', "line 1, column 7: `\\a` is not an escape of JSON"],
+    ['{"Operations', "line 1, column 2: unterminated string"],
+    ['{"Oper\\ations":[]}', "line 1, column 7: `\\a` isn't a JSON escape"],
     ['{"Operations" []}', "line 1, column 15: expected `:` after the name, not `[`"],
     ['{"Operations":[]', "line 1, column 17: expected `,` or `}`, not the end of the text"],
     ['{"Operations":[]}\n}', "line 2, column 1: `}` follows the end of the value"],
@@ -274,7 +274,7 @@ describe("JSON", () => {
     [
       '{"Method":"PUT","Resource":"brands","ID":NaN}',
       "",
-      "expected a value, not `N`; `NaN` is not JSON: leave the field out",
+      "expected a value, not `N`; `NaN` isn't JSON; leave the field out",
     ],
     ['{"Method":"PUT","Resource":"brands","ID":01}', "", "expected `,` or `}`, not `1`"],
     ['{"Method":"PUT" "Resource":"brands"}', "", 'expected `,` or `}`, not `"`'],
@@ -283,7 +283,7 @@ describe("JSON", () => {
     ["{'Method':1}", "", "expected a name in double quotes, not `'`; JSON takes double quotes only"],
     ['{"Method":"PUT","Resource":"brands","Record":{"Name":"a"]}', "", "expected `,` or `}`, not `]`"],
     ['{"Method":"PUT","Resource":"brands","Record":{"Name":"a"}', "", "expected `,` or `}`, not `]`"],
-    ['{"Method":"PUT","Resource":"brands","Record":{"Name":"a}', "", "the string that begins here is not closed"],
+    ['{"Method":"PUT","Resource":"brands","Record":{"Name":"a}', "", "unterminated string"],
     ['{"Method":"PUT","Resource":"bra\nnds"}', "", "a string must not contain U+000A (line feed) as it is"],
   ])("the second operation %j is rejected", (operation, field, detail) => {
     const [fault] = faultsOf(json, list(good, operation), 2);
@@ -327,7 +327,10 @@ describe("JSON", () => {
     expect(errorOf(json, list(good, fitting.replace("x", "é"))).code).toBe("too-large");
     expect(operationsIn(json, list(...Array(10_000).fill(good)))).toHaveLength(10_000);
     const many = errorOf(json, list(...Array(10_001).fill(good)));
-    expect([many.code, many.message]).toEqual(["too-large", "a batch has at most 10000 operations; divide it"]);
+    expect([many.code, many.message]).toEqual([
+      "too-large",
+      "a batch can have up to 10,000 operations; split this one",
+    ]);
     const bytes = Buffer.from(list(good.replace("brands", "\u00e9")), "latin1");
     const invalid = { field: "", line: 1, column: bytes.indexOf(0xe9) + 1 };
     expect(errorOf(json, bytes).fieldErrors).toEqual([expect.objectContaining(invalid)]);
@@ -420,13 +423,13 @@ describe("XML", () => {
     ["<Batch>foo</Batch>", '<Batch> must hold <Operation> only; stray text: "foo"'],
     ["<Batch><![CDATA[x]]></Batch>", '<Batch> must hold <Operation> only; stray text: "x"'],
     ["<Batch></Batch>\nx", "line 2, column 1: expected an element, not `x`"],
-    ["<Batch/><Batch/>", "line 1, column 9: a document has one root element; this is the second"],
-    ["<Batch>\n<!-- \u0001 --></Batch>", "line 2, column 6: XML cannot contain U+0001"],
-    ["<Batch><!-- ", "line 1, column 8: this comment is not closed"],
+    ["<Batch/><Batch/>", "line 1, column 9: this is a second root element"],
+    ["<Batch>\n<!-- \u0001 --></Batch>", "line 2, column 6: XML can't contain U+0001"],
+    ["<Batch><!-- ", "line 1, column 8: unterminated comment"],
     ["<Batch>", "`</Batch>` is missing"],
     ["<Batch></Batches>", "expected `</Batch>`, not `</Batches>`"],
-    ["<!DOCTYPE Batch [<!ENTITY a 'b'>]><Batch/>", "a DOCTYPE is not allowed"],
-    ["<Batch><!DOCTYPE x></Batch>", "a DOCTYPE is not allowed"],
+    ["<!DOCTYPE Batch [<!ENTITY a 'b'>]><Batch/>", "a DOCTYPE isn't allowed"],
+    ["<Batch><!DOCTYPE x></Batch>", "a DOCTYPE isn't allowed"],
   ])("%j is rejected", (body, message) => {
     const error = errorOf(xml, body);
     expect([error.code, error.message]).toEqual(["bad-request", expect.stringContaining(message)]);
@@ -460,11 +463,11 @@ describe("XML", () => {
     ['<Operation Method="PUT" Method="PUT"/>', "", "the attribute `Method` appears more than once"],
     ['<Operation Method="PUT" Resource="brands"><Brand></Operation>', "", "expected `</Brand>`, not `</Operation>`"],
     ['<Operation Method="PUT" Resource="brands"><Brand/>', "", "expected `</Operation>`, not `</Batch>`"],
-    ['<Operation Method="PUT', "", "this quote is not closed"],
+    ['<Operation Method="PUT', "", "unterminated attribute value"],
     ["<Operation><!DOCTYPE x></Operation>", "", ""],
   ])("the second operation %j is rejected", (operation, field, detail) => {
     const body = `<Batch>${good}\n${operation}</Batch>`;
-    if (detail === "") expect(errorOf(xml, body).message).toStartWith("a DOCTYPE is not allowed");
+    if (detail === "") expect(errorOf(xml, body).message).toStartWith("a DOCTYPE isn't allowed");
     else expect(faultsOf(xml, body, 2)[0]).toMatchObject({ field, detail: expect.stringContaining(detail) });
   });
 
@@ -495,7 +498,10 @@ describe("XML", () => {
     expect([long.code, long.fieldErrors[0]?.operation]).toEqual(["too-large", 2]);
     expect(operationsIn(xml, `<Batch>${good.repeat(10_000)}</Batch>`)).toHaveLength(10_000);
     const many = errorOf(xml, `<Batch>${good.repeat(10_001)}</Batch>`);
-    expect([many.code, many.message]).toEqual(["too-large", "a batch has at most 10000 operations; divide it"]);
+    expect([many.code, many.message]).toEqual([
+      "too-large",
+      "a batch can have up to 10,000 operations; split this one",
+    ]);
     for (const body of [
       Buffer.from(`\ufeff<Batch>${good}</Batch>`, "utf16le"),
       '<?xml version="1.0" encoding="latin1"?><Batch/>',

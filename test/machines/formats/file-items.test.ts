@@ -84,12 +84,7 @@ describe("an error's position is in the whole file", () => {
       "line 2, column 12: expected `,` or `}`, not the end of the text",
     ],
     ["no end of the list", "json", '[{"Name":"A"}', "line 1, column 14: expected `,` or `]`, not the end of the text"],
-    [
-      "a string without an end",
-      "json",
-      '[{"Name":"A\\"}]',
-      "line 1, column 10: the string that begins here is not closed",
-    ],
+    ["a string without an end", "json", '[{"Name":"A\\"}]', "line 1, column 10: unterminated string"],
     ["something after the list", "json", '[{"Name":"A"}]\n[]', "line 2, column 1: `[` follows the end of the value"],
     [
       "space that JSON does not have",
@@ -107,20 +102,20 @@ describe("an error's position is in the whole file", () => {
       "line 32, column 8: expected `</Brand>`, not `</Name>`",
     ],
     ["no end tag", "xml", "<Results><Brand></Brand>", "column 25: `</Results>` is missing"],
-    ["a second root", "xml", "<Results/><Results/>", "column 11: a document has one root element; this is the second"],
+    ["a second root", "xml", "<Results/><Results/>", "column 11: this is a second root element"],
     ["an entity", "xml", "<Results>\n<Brand><Name>&x;</Name></Brand></Results>", "line 2, column 14: `&x;` is unknown"],
     [
       "a control character",
       "xml",
       "<Results>\n<Brand><Name>\u0001</Name></Brand></Results>",
-      "line 2, column 14: XML cannot contain U+0001",
+      "line 2, column 14: XML can't contain U+0001",
     ],
-    ["a DOCTYPE", "xml", "<!DOCTYPE Results><Results/>", "a DOCTYPE is not allowed"],
+    ["a DOCTYPE", "xml", "<!DOCTYPE Results><Results/>", "a DOCTYPE isn't allowed"],
     [
       "a declaration after white space",
       "xml",
       " <?xml version='1.0'?><Results/>",
-      "an XML declaration must be at the very beginning",
+      "an XML declaration must come first",
     ],
     ["another root", "xml", `<Brands>${many("<Brand/>", "")}`, "the root element must be <Results>, not <Brands>"],
     ["another encoding", "xml", '<?xml version="1.0" encoding="latin1"?><Results/>', "declares the encoding latin1"],
@@ -137,7 +132,7 @@ test.each(["json", "xml"] as const)("bytes that are not UTF-8 are rejected (%s)"
     Buffer.from(format === "json" ? '[{"Name":"' : "<Results><Brand><Name>"),
     Buffer.from([0xff]),
   ]);
-  expect((await read(file, format)).problem).toBe("the file is not valid UTF-8");
+  expect((await read(file, format)).problem).toBe("the file isn't valid UTF-8");
 });
 
 const utf16: [string, (text: string) => Uint8Array][] = [

@@ -31,7 +31,7 @@ describe("unavailable", () => {
       new ProblemError("unavailable", "the database /var/shop.db cannot be used", { retryAfterSeconds: 5 }),
     );
     expect(problem).toMatchObject({ code: "unavailable", retryAfterSeconds: 5 });
-    expect(problem.message).toMatch(/^the storage does not respond; send the request again/);
+    expect(problem.message).toMatch(/^the storage isn't responding; try again/);
     expect(logged).toEqual(["the storage failed"]);
   });
 

@@ -323,7 +323,7 @@ test.each([
   expect((await ready()).status).toBe(200);
   server.kill();
   await waitUntil(async () => (await ready()).status === 503, "not ready");
-  expect(await (await ready()).json()).toHaveProperty("detail", "the server is about to stop; try again");
+  expect(await (await ready()).json()).toHaveProperty("detail", "the server is shutting down; try again");
   const write = { method: "POST", body: '{"Name":"Late"}', headers: { Connection: "close" } };
   const written = await fetchWithKey(`${server.url}/restapi/brands.json`, key, write);
   expect([written.status, written.headers.get("connection")]).toEqual([201, "close"]);

@@ -28,7 +28,7 @@ for (const [device, width, height] of sizes) {
       expect(await page.getByRole("heading", { name: "Create an order status", level: 3 }).isVisible()).toBe(true);
       expect(await page.getByText("filter[Name][contains]=acm").first().isVisible()).toBe(true);
       expect(await page.getByText("/restapi/brands/{id}.xml").first().isVisible()).toBe(false);
-      expect(await page.getByText("named in the body").first().isVisible()).toBe(false);
+      expect(await page.getByText("with the ID in the body").first().isVisible()).toBe(false);
       for (const [section, path] of [
         ["Guide", "/docs/guide"],
         ["Storefront", "/"],
@@ -167,12 +167,12 @@ test("with a sandbox key, every page says that only the sandbox changes, and a d
     expect(await page.locator("#key-meaning").textContent()).toContain("A key is sfk_");
     expect(await form.locator(".writes").textContent()).toBe("This changes records of the site that your key opens.");
     await page.locator("#key").fill(`sfk_${"x".repeat(42)}`);
-    await page.locator("#key-meaning").getByText("The server does not accept this key.").waitFor();
+    await page.locator("#key-meaning").getByText("The server rejected this key.").waitFor();
     const { site } = await makeSandbox(demo.engine, "demo", { now: Date.now });
     const readKey = (await createKey(demo.engine, site, { scope: "read" }, Date.now())).key;
     await page.locator("#key").fill(readKey);
-    await page.locator("#key-meaning").getByText("It may only read the sandbox demo-sandbox.").waitFor();
-    expect(await form.locator(".writes").textContent()).toBe("Your key may only read: the server rejects this.");
+    await page.locator("#key-meaning").getByText("It can only read the sandbox demo-sandbox.").waitFor();
+    expect(await form.locator(".writes").textContent()).toBe("Your key is read-only, so the server will reject this.");
     const live = await fetch(`${demo.url}/restapi/brands/3.json`, { headers: { "X-API-AUTH": demo.key } });
     expect(live.status).toBe(200);
     await page.context().close();

@@ -293,7 +293,7 @@ describe.each(engines)("a long poll on $name", (kind) => {
         // Either this poll is rejected or another one ends.
         await waitUntil(() => responses > i, "a response");
       }
-      expect(rejected?.text).toContain("4 requests of all API keys wait already");
+      expect(rejected?.text).toContain("this server already has 4 long polls open");
       expect(Number(rejected?.headers.get("retry-after"))).toBeGreaterThan(0);
       await write(other, "a");
       await Promise.all(all);

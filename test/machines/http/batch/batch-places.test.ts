@@ -24,10 +24,10 @@ async function problemOf(places: BatchPlaces, key: number): Promise<unknown> {
 test("batch places: four per process, two per key", async () => {
   const places = new BatchPlaces();
   const requests = [take(places, 1), take(places, 1)];
-  const ofKey = "2 batches with the API key sfk_key1... are being received or stored here; try again";
+  const ofKey = "the API key sfk_key1... already has 2 batches in progress; try again when one is done";
   expect(await problemOf(places, 1)).toEqual(["too-many-requests", ofKey, 1]);
   requests.push(take(places, 2), take(places, 3));
-  const ofProcess = "4 batches are being received or stored here; try again";
+  const ofProcess = "this server already has 4 batches in progress; try again when one is done";
   expect(await problemOf(places, 4)).toEqual(["too-many-requests", ofProcess, 1]);
   requests[0]?.respond();
   expect(await requests[0]?.response).toBe("made");
@@ -38,7 +38,7 @@ test("batch places: four per process, two per key", async () => {
 test("batch places: three per site, so one is left for others", async () => {
   const places = new BatchPlaces();
   const requests = [take(places, 100), take(places, 100), take(places, 101)];
-  const ofSite = "3 batches of this site are being received or stored here; try again";
+  const ofSite = "this site already has 3 batches in progress; try again when one is done";
   expect(await problemOf(places, 101)).toEqual(["too-many-requests", ofSite, 1]);
   expect(await problemOf(places, 1)).toBe("made");
   requests[0]?.respond();
