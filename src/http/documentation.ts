@@ -96,8 +96,6 @@ function missingClientDetail(path: string, client: RenderedDocumentation["client
     : "the client hasn't been built on this server; its operator can run `npm run client`";
 }
 
-
-
 interface Served extends Omit<RenderedFile, "content"> {
   readonly file: StaticFile<keyof typeof wholeEncoders>;
 }

@@ -35,11 +35,7 @@ export async function serverFamilies(
     gauge("storefront_sites_in_memory", "Sites whose records are in memory.", sites),
     gauge("storefront_snapshot_bytes", "Estimated memory used by these records.", bytes),
     counter("storefront_site_loads_total", "Sites loaded into memory.", loads),
-    counter(
-      "storefront_site_evictions_total",
-      "Sites evicted from memory to stay within --memory.",
-      evictions,
-    ),
+    counter("storefront_site_evictions_total", "Sites evicted from memory to stay within --memory.", evictions),
     ...verification.families(),
     gauge("storefront_write_queue_length", "Writes waiting for a transaction.", writeQueue.length),
     histogram("storefront_write_batch_size", "Writes per transaction.", [[{}, writeQueue.batchSizes]]),

@@ -54,11 +54,7 @@ test.each<[string, sent: string, detail: string]>([
   ["cut off", key.slice(0, -1), "is cut off: only 41 of the 42 characters after `sfk_` are there; copy the whole key"],
   ["the part that may be shown", prefix, "is cut off: only 8 of the 42 characters after `sfk_`"],
   ["the part that may be shown, as in lists", `${prefix}...`, "is cut off: only 8 of the 42"],
-  [
-    "a cut off sandbox key",
-    sandbox.key.slice(0, 30),
-    "is cut off: only 21 of the 42 characters after `sfk_test_`",
-  ],
+  ["a cut off sandbox key", sandbox.key.slice(0, 30), "is cut off: only 21 of the 42 characters after `sfk_test_`"],
   ["cut off at the start", key.slice(2), "is missing its start: keys start with `sfk_`"],
   ["a sandbox key without its prefix", sandbox.key.slice(9), "is missing its start"],
   ["mistyped", mistyped, "has a typo: its checksum is wrong; copy it again"],

@@ -424,11 +424,7 @@ function* intentsOf(
   for (const batch of chunksOf(writes, batchSize)) yield batch.map(({ intent }) => ({ ...intent, ...options }));
 }
 
-function touchedIn(
-  dryRun: DryRunEngine,
-  writes: readonly OperationWrite[],
-  outcomes: Outcomes,
-): TouchedRecord[] {
+function touchedIn(dryRun: DryRunEngine, writes: readonly OperationWrite[], outcomes: Outcomes): TouchedRecord[] {
   return writes.flatMap(({ index, intent: { resource } }) => {
     const outcome = outcomes[index];
     if (!outcome) return [];

@@ -1,4 +1,3 @@
-
 import type { MalformedOperation } from "../../formats/batch-operation.ts";
 import type { FoundRecords, RejectedOutcome } from "../../model/change.ts";
 import {

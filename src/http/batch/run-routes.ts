@@ -1,4 +1,3 @@
-
 import { type Format, formats } from "../../formats/format.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { basePath } from "../../model/resource.ts";

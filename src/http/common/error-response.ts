@@ -1,4 +1,3 @@
-
 import { AbandonedWorkError } from "../../lib/work-limiter.ts";
 import { type ErrorCode, ProblemError } from "../../model/errors.ts";
 import { RequestError, type RequestErrorReason } from "../../wire/request-error.ts";

@@ -1,4 +1,3 @@
-
 import { ProblemError } from "../../model/errors.ts";
 import type { WireRequest } from "../../wire/request.ts";
 

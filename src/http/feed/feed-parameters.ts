@@ -1,4 +1,3 @@
-
 import { findNearest, formatHint } from "../../lib/text.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { defaultFeedLimit, maxFeedWaitSeconds, maxPageSize } from "../../model/limits.ts";
