@@ -9,9 +9,9 @@ import { firstPosition, malformedError, maxDepth, type Position, tooDeepError } 
 const maxLength = 16 * 1024;
 
 /**
- * Parses one JSON value. A name that appears twice in an object is reported as a field error. Objects in the result may have no prototype.
- * @param maxCount maximum number of values. Values after it are not read, which is reported as a field error
- * @param findStart returns the position of the beginning of `text` in its file, if `text` is a part of a file
+ * Parses one JSON value. Duplicate names in an object become field errors. Objects in the result may have no prototype.
+ * @param maxCount maximum values. The rest isn't read, which becomes a field error
+ * @param findStart returns where `text` starts in its file, if it's part of one
  * @throws ProblemError `bad-request` with line and column, if the text is malformed or nested too deeply
  */
 export function parseJson(
@@ -25,18 +25,18 @@ export function parseJson(
   return { input: reader.read(), fieldErrors: reader.fieldErrors };
 }
 
-/** An object of which one member was not parsed. */
+/** An object with one member left unparsed. */
 interface PartlyParsed {
   /** Without the member. */
   readonly input: unknown;
   readonly fieldErrors: readonly FieldError[];
-  /** Whether there were too many values, so that the rest was not read. */
+  /** Whether there were too many values, so that the rest wasn't read. */
   readonly isCut: boolean;
-  /** The text of the member, and the index at which it begins; undefined if it's absent. */
+  /** The member's text, and the index where it starts; undefined if it's absent. */
   readonly unparsed: { readonly text: string; readonly start: number } | undefined;
 }
 
-/** Parses one JSON value as `parseJson` does, but not the member `name` of an object: only its end is found. */
+/** Parses like `parseJson`, but only finds the end of the object's member `name`. */
 export function parseJsonWithout(
   name: string,
   text: string,
@@ -50,25 +50,21 @@ export function parseJsonWithout(
 }
 
 /**
- * Throws the error of a text that `JSON.parse` has rejected.
- * @param deepest maximum nesting depth
+ * Explains why `JSON.parse` rejected some text.
+ * @param deepest maximum nesting
  * @throws ProblemError as `parseJson`
  */
 export function explainSyntaxError(text: string, deepest: number): void {
   new JsonReader(text, { maxDepth: deepest }).read();
 }
 
-/** The number of values in a value, itself included, and the number of its strings, names of members included. */
+/** How many values there are in a value, including itself, and how many strings, including names. */
 interface Counts {
   values: number;
   strings: number;
 }
 
-/**
- * Returns the value of a valid JSON text. Returns undefined if the text is malformed, too long, nested too deeply, has too many values, or has a name
- * twice in an object.
- * @param maxCount maximum number of values
- */
+/** Returns undefined if the text is malformed, too long, nested too deeply, or has too many values or duplicate names. */
 function tryFastParse(text: string, maxCount: number): unknown {
   if (text.length > maxLength) return undefined;
   let value: unknown;
@@ -79,11 +75,11 @@ function tryFastParse(text: string, maxCount: number): unknown {
   }
   const counts = { values: 0, strings: 0 };
   if (!count(value, 0, counts) || counts.values > maxCount) return undefined;
-  // If an object has two equal names, JSON.parse keeps only the last member. Then the text has more strings than the value.
+  // JSON.parse keeps only the last of several members with the same name. Then the text has more strings than the value.
   return 2 * counts.strings === quotesIn(text) ? value : undefined;
 }
 
-/** Adds the counts of `value` to `counts`. Returns false if it is nested too deeply. @param depth the depth of `value`, from 0 */
+/** Adds to `counts`. Returns false if `value` is nested too deeply. @param depth starts at 0 */
 function count(value: unknown, depth: number, counts: Counts): boolean {
   counts.values++;
   if (typeof value === "string") counts.strings++;
@@ -98,7 +94,7 @@ function count(value: unknown, depth: number, counts: Counts): boolean {
   return true;
 }
 
-/** Returns the number of quotes that begin or end a string in a valid JSON text. */
+/** Counts the quotes that start or end a string, in valid JSON. */
 function quotesIn(text: string): number {
   let quotes = 0;
   for (let at = 0; at < text.length; at++) {
@@ -109,8 +105,8 @@ function quotesIn(text: string): number {
   return quotes;
 }
 
-// Our own parser for JSON (RFC 8259). It exists because `JSON.parse` silently keeps the last of two equal names, does not say where a text is
-// malformed, and parses a text of any depth and any number of values to its end.
+// Our own parser for JSON (RFC 8259). We need it because `JSON.parse` silently keeps the last of several equal names, doesn't say where text is malformed, and
+// has no limits on depth or number of values.
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a string must not contain these characters
 const plain = /[^"\\\u0000-\u001f]*/y;
@@ -128,10 +124,10 @@ interface JsonReaderOptions {
   readonly unparsedName?: string;
 }
 
-/** The objects in its result have no prototype. */
+/** Objects in the result have no prototype. */
 class JsonReader {
   readonly fieldErrors: FieldError[] = [];
-  /** Whether there were too many values. Then reading stops. */
+  /** Whether reading stopped because there were too many values. */
   isCut = false;
   unparsed: PartlyParsed["unparsed"];
   readonly #text: string;
@@ -139,7 +135,7 @@ class JsonReader {
   readonly #maxDepth: number;
   readonly #findStart: () => Position;
   readonly #unparsedName: string | undefined;
-  /** The names of the members that contain the present position, outermost first. */
+  /** The members around the current position, outermost first. */
   readonly #path: string[] = [];
   #at = 0;
   #values = 0;
@@ -205,7 +201,7 @@ class JsonReader {
     this.#skipSpace();
     const start = this.#at;
     const end = endOfItem(this.#text, start);
-    // The value or its end is missing. To parse it finds the error.
+    // The value or its end is missing, so parse it to find the error.
     if (end === undefined || end === start) return this.#value(1);
     this.#at = end;
     this.unparsed = { text: this.#text.slice(start, end), start };
@@ -271,7 +267,7 @@ class JsonReader {
     return true;
   }
 
-  /** Whether the text is the beginning of its file or body. */
+  /** Whether the text starts its file or body. */
   get #isBeginning(): boolean {
     const { line, column } = this.#findStart();
     return line === 1 && column === 1;
@@ -286,16 +282,13 @@ class JsonReader {
   }
 }
 
-/** Returns the index after the match of the sticky `pattern` at the index `at`; `at` itself if the pattern does not match there. */
+/** Returns the index after a match of the sticky `pattern` at `at`, or `at` itself. */
 function passOver(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : at;
 }
 
-/**
- * Returns the index after the object or list that begins at `start`; for any other value, the index of the `,` or bracket after it.
- * Undefined if the text ends before that.
- */
+/** Returns the index after the object or list at `start` or, for any other value, of the `,` or bracket after it. Undefined if the text ends before that. */
 export function endOfItem(text: string, start: number): number | undefined {
   let depth = 0;
   for (let at = start; at < text.length; at++) {
@@ -310,7 +303,7 @@ export function endOfItem(text: string, start: number): number | undefined {
   return undefined;
 }
 
-/** Returns the index of the quote that ends a string; -1 if no quote ends it. The content of the string begins at `start`. */
+/** Returns the index of the quote that ends a string, or -1. @param start where the string's content starts */
 export function endOfString(text: string, start: number): number {
   for (let at = start; at < text.length; at++) {
     const code = text.charCodeAt(at);

@@ -15,7 +15,7 @@ const spacePattern = /[ \t\r\n]*/y;
 const declarationPattern =
   /<\?xml[ \t\r\n]+version[ \t\r\n]*=[ \t\r\n]*(?:"1\.[0-9]+"|'1\.[0-9]+')(?:[ \t\r\n]+encoding[ \t\r\n]*=[ \t\r\n]*(?:"[A-Za-z][\w.-]*"|'[A-Za-z][\w.-]*'))?(?:[ \t\r\n]+standalone[ \t\r\n]*=[ \t\r\n]*(?:"(?:yes|no)"|'(?:yes|no)'))?[ \t\r\n]*\?>/y;
 
-/** Maximum attributes of one element. */
+/** Per element. */
 const maxAttributes = 100;
 
 export interface XmlElement {
@@ -32,8 +32,7 @@ export interface XmlDocument {
 }
 
 /**
- * Parses a document.
- * @param maxElements maximum number of elements. Elements after it are not read
+ * @param maxElements the rest isn't read
  * @throws ProblemError `bad-request` if the text is malformed, has a DOCTYPE or exceeds `maxDepth`
  */
 export function parseXml(text: string, maxElements = Number.POSITIVE_INFINITY): XmlDocument {
@@ -287,7 +286,7 @@ export class XmlReader {
     return this.resolved(raw, begin, normalizedAttribute);
   }
 
-  /** The next character, which is unexpected, for a message. */
+  /** Shows the next character, which is unexpected. */
   protected get notShown(): string {
     return notShown(this.text, this.at);
   }
@@ -297,10 +296,7 @@ export class XmlReader {
   }
 }
 
-/**
- * Returns the index after the name that begins at the index `start`, if it is in ASCII. Returns undefined for no name, and for one with other characters:
- * `namePattern` reads these, but takes longer.
- */
+/** Returns the index after the ASCII name at `start`. Undefined if there's no name or it has other characters: `namePattern` reads these, but takes longer. */
 function endOfAsciiName(text: string, start: number): number | undefined {
   let at = start;
   let code = text.charCodeAt(at);
@@ -309,12 +305,12 @@ function endOfAsciiName(text: string, start: number): number | undefined {
   return code < 0x80 ? at : undefined;
 }
 
-/** Whether a character is an ASCII letter or `_`. */
+/** Includes `_`. */
 function isAsciiLetter(code: number): boolean {
   return (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a) || code === 0x5f;
 }
 
-/** Returns the character of `&reference;`; undefined if the reference is invalid. Without a DOCTYPE, only the predefined entities exist. */
+/** Returns the character that `&reference;` stands for; undefined if it's invalid. Without a DOCTYPE, only the predefined entities exist. */
 function toCharacter(reference: string): string | undefined {
   if (!reference.startsWith("#"))
     return Object.hasOwn(predefinedEntities, reference) ? predefinedEntities[reference] : undefined;

@@ -22,9 +22,8 @@ import { unknownAttributes } from "./xml-attributes.ts";
 import { parseXml, type XmlDocument, type XmlElement } from "./xml-parser.ts";
 
 /**
- * Parses a document.
- * @param maxCount maximum number of elements. Elements after it are not read
- * @throws ProblemError `bad-request` if it is malformed or has a DOCTYPE; `unsupported-media-type` if it is not in UTF-8
+ * @param maxCount maximum elements; the rest isn't read
+ * @throws ProblemError `bad-request` if the document is malformed or has a DOCTYPE; `unsupported-media-type` if it isn't UTF-8
  */
 export function parseXmlBody(body: Uint8Array, maxCount: number): XmlDocument {
   requireDeclaredUtf8(body);
@@ -33,22 +32,22 @@ export function parseXmlBody(body: Uint8Array, maxCount: number): XmlDocument {
   return parseXml(text, maxCount);
 }
 
-/** Decodes the record of a request body, and reads at most `maxValues` elements. @throws ProblemError as `parseXmlBody` and `decodeRecord` do */
+/** Reads at most `maxValues` elements. @throws ProblemError as `parseXmlBody` and `decodeRecord` do */
 export function decodeXml(resource: Resource, body: Uint8Array): Decoded {
   const { root, isCut } = parseXmlBody(body, maxValues);
   return decodeRecord(resource, root, { isCut });
 }
 
 interface RecordContext {
-  /** Whether reading stopped within the element. This becomes a field error. */
+  /** Whether reading stopped within the element, which becomes a field error. */
   readonly isCut?: boolean;
   /** The elements that contain it, outermost first. */
   readonly ancestors?: readonly XmlElement[];
-  /** Of the errors that are returned; one more is, if there are more. */
+  /** If there are more errors than this, one more is returned. */
   readonly limits?: ErrorLimits;
 }
 
-/** Decodes the element of a record. @throws ProblemError `bad-request` if the element has another name than records of `resource` */
+/** @throws ProblemError `bad-request` unless the element has the name of the resource's records */
 export function decodeRecord(
   resource: Resource,
   root: XmlElement,
@@ -69,12 +68,12 @@ export function decodeRecord(
   return { input, fieldErrors };
 }
 
-/** Bytes at the beginning of a body in which the XML declaration is searched for an encoding. */
+/** How many bytes to search for an XML declaration with an encoding. */
 export const declarationSize = 1024;
 
 const idElement: Field = { kind: "text", max: 16, required: false, description: "", example: "" };
 
-/** @throws ProblemError `unsupported-media-type` if the document is UTF-16, or if its XML declaration names another encoding than UTF-8 */
+/** @throws ProblemError `unsupported-media-type` if the document is UTF-16, or declares another encoding than UTF-8 */
 export function requireDeclaredUtf8(body: Uint8Array): void {
   const encoding = findWideEncoding(body);
   if (encoding !== undefined)
@@ -99,12 +98,12 @@ function otherRootError(resource: Resource, root: XmlElement): ProblemError {
   );
 }
 
-/** Maximum nesting of elements around a record that are recognized as such. */
+/** How many elements around a record we recognize as wrappers. */
 const maxWrappers = 4;
-/** Maximum elements in another element that are searched for a record or its fields. */
+/** How many children of an element to search for a record or its fields. */
 const maxSearched = 10;
 
-/** Returns how to unwrap the record in another element; empty if there is none. @param several how to send several records */
+/** How to send a record without the elements around it; empty if there's no record. @param several how to send several records */
 export function unwrapHint({ element }: Resource, root: XmlElement, several: string): string {
   const found = findRecords(normalizeName(element), root, 1);
   if (!found) return "";
@@ -112,7 +111,7 @@ export function unwrapHint({ element }: Resource, root: XmlElement, several: str
   return found.count === 1 ? alone : `${alone}, or several ${several}`;
 }
 
-/** Finds the records in an element: the names of the elements around them, and how many there are. */
+/** Finds records in an element. Returns the names of the elements around them, and how many there are. */
 function findRecords(
   normalName: string,
   node: XmlElement,
@@ -130,19 +129,19 @@ function findRecords(
   return undefined;
 }
 
-/** The element that is being read: a record, or a group in it. */
+/** The record or group being read. */
 interface Position {
   readonly resource: Resource;
   readonly fields: Fields;
-  /** The element after those that contain it, outermost first. */
+  /** Its ancestors, outermost first, then the element itself. */
   readonly path: readonly XmlElement[];
-  /** The dotted path of the element with a dot at its end; empty for the record. */
+  /** The element's dotted path, ending with a dot; empty for the record. */
   readonly prefix: string;
   readonly fieldErrors: FieldError[];
   readonly limits: ErrorLimits;
 }
 
-/** Checks the attributes of an element. @param own those that it may have @param toEmpty as for `unknownAttributes` */
+/** @param own the attributes the element may have @param toEmpty as for `unknownAttributes` */
 function checkAttributes(position: Position, own: readonly string[], toEmpty?: string): void {
   const { path, prefix, fieldErrors, limits } = position;
   for (const [name, known] of unknownAttributes(path, own, toEmpty)) {
@@ -153,7 +152,7 @@ function checkAttributes(position: Position, own: readonly string[], toEmpty?: s
   }
 }
 
-/** Returns where the value of an unknown attribute belongs. */
+/** Says where the value of an unknown attribute belongs. */
 function attributeHint(name: string, node: XmlElement, position: Position, isRecord: boolean): string {
   if (isRecord && /^id$/i.test(name)) return "; did you mean `ID`?";
   const { resource, fields, prefix, fieldErrors, limits } = position;
@@ -184,7 +183,7 @@ function decodeChildren(node: XmlElement, position: Position, into: Record<strin
   }
 }
 
-/** Returns the element in which a text belongs that was sent in a group. */
+/** Says in which element text in a group belongs. */
 function strayHint({ resource, prefix, fieldErrors, limits }: Position): string {
   if (prefix === "" || fieldErrors.length >= limits.maxHints) return "";
   const meant = findMeantField(resource, prefix.slice(0, -1));
@@ -212,7 +211,7 @@ function decodeChild(child: XmlElement, position: Position, into: Record<string,
   }
 }
 
-/** Returns a suggestion for an unknown element. If the suggested element belongs to another group, the suggestion names its groups. */
+/** Suggests an element instead of an unknown one, with its groups if those are different. */
 function elementHint(child: XmlElement, { resource, fields, prefix }: Position, into: object): string {
   if (prefix === "" && child.name === "_method") return `; ${methodAdvice}`;
   const members = child.children
@@ -262,12 +261,12 @@ function agreeOnId(input: Record<string, unknown>, attribute: unknown, fieldErro
   input.ID = attribute;
 }
 
-/** Whether a child is an element, and not text. */
+/** Otherwise, it's text. */
 export function isElement(child: XmlElement | string): child is XmlElement {
   return typeof child === "object";
 }
 
-/** Returns the beginning of a text in quotes, for a message; for one that can't be seen, the name of its first character. */
+/** Shows the start of text in quotes or, if it can't be seen, names its first character. */
 export function shorten(text: string): string {
   const start = text.trim().slice(0, 40);
   const [unseen] = toPlainCharacters(start) === "" ? (/[^ \t\r\n]/u.exec(text) ?? []) : [];

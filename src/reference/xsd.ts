@@ -1,6 +1,5 @@
-// Makes the XML Schema (1.0): of records from the declarations of the resources, and of other documents from their JSON Schemas. One type describes a
-// record in responses and in request bodies, so the type does not require the ID or any element. The JSON Schema has a type for each of them, and says
-// which members are required.
+// Makes the XML Schema (1.0): for records from the resources' declarations, for other documents from their JSON Schemas. One type describes records in both
+// responses and request bodies, so it doesn't require the ID or any element. The JSON Schema has separate types, and says which members are required.
 
 import { type FaultParameters, faultParameters } from "../model/errors.ts";
 import type { FieldGroup, Fields, TextField } from "../model/field.ts";
@@ -26,7 +25,7 @@ ${numberType("ID")}${numberType("Revision")}${resources.map(recordType).join("")
 `);
 }
 
-/** Indents a document in which each tag is on a line of its own. */
+/** Indents a document with one tag per line. */
 function indented(xml: string): string {
   let depth = 0;
   return xml.replace(/^<.*/gm, (line) => {
@@ -81,7 +80,7 @@ function parameterElement(name: keyof FaultParameters): string {
   return `${start} minOccurs="0">${items}</xs:element>\n`;
 }
 
-/** Returns a type for the numbers from 1 that every program can read exactly. */
+/** A type for positive integers that all programs can read exactly. */
 function numberType(name: string): string {
   return `<xs:simpleType name="${name}">
 <xs:restriction base="xs:unsignedLong">
@@ -102,7 +101,7 @@ ${fieldElements(fields)}</xs:all>
 `;
 }
 
-/** Returns the element of a list. An `xs:key` per resource requires the ID of each record, because the type of a record does not require it. */
+/** A record's type doesn't require the ID, so in a list, an `xs:key` per resource does. */
 function listElement(resources: readonly Resource[]): string {
   const lists = resources.map(
     ({ element }) => `<xs:element name="${element}" type="${element}" minOccurs="0" maxOccurs="unbounded"/>\n`,
@@ -119,7 +118,7 @@ ${keys.join("")}</xs:element>
 `;
 }
 
-/** The keywords of a JSON Schema from which its XML Schema is made. */
+/** The JSON Schema keywords we convert. */
 interface DocumentSchema {
   readonly type?: string | readonly string[];
   readonly properties?: Readonly<Record<string, DocumentSchema>>;
@@ -176,7 +175,7 @@ function attributeOf(
     return `<xs:attribute name="${name}"${use}>\n<xs:simpleType>\n<xs:restriction base="xs:string">\n${choices}</xs:restriction>\n</xs:simpleType>\n</xs:attribute>\n`;
   }
   const simple = type === "integer" ? "xs:unsignedInt" : type === "boolean" ? "xs:boolean" : "xs:string";
-  // The numbers of records and revisions have types of their own.
+  // Record IDs and revisions have their own types.
   const typeName = maximum === Number.MAX_SAFE_INTEGER ? name : format === "date-time" ? "xs:dateTime" : simple;
   return `<xs:attribute name="${name}" type="${typeName}"${use}/>\n`;
 }
@@ -203,7 +202,7 @@ function textType(field: TextField): string {
   return `<xs:simpleType>\n<xs:restriction base="xs:string">\n${facets.join("")}</xs:restriction>\n</xs:simpleType>\n`;
 }
 
-/** Converts a pattern. A pattern of XML Schema always applies to the whole value, and has no non-capturing groups (part 2, appendix F). */
+/** XML Schema patterns always apply to the whole value, and have no non-capturing groups (part 2, appendix F). */
 function toXsdPattern(source: string): string {
   return source.replace(/^\^/, "").replace(/\$$/, "").replaceAll("(?:", "(");
 }

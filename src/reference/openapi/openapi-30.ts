@@ -1,14 +1,14 @@
-// Converts the document from OpenAPI 3.1 to OpenAPI 3.0, for generators that do not read 3.1.
+// Converts OpenAPI 3.1 to 3.0, for generators that don't support 3.1.
 //
-// In 3.0, schemas are not JSON Schema 2020-12 but a smaller language (OpenAPI 3.0.3 section 4.7.24), and a document has no webhooks. Everything
-// outside of schemas has the same form, except a few members of `info`.
+// In 3.0, schemas are a smaller language than JSON Schema 2020-12 (OpenAPI 3.0.3 section 4.7.24), and there are no webhooks. Outside schemas, only a few
+// members of `info` differ.
 
 import type { Schema } from "../json-schema.ts";
 import type { OpenapiDocument } from "./document-reader.ts";
 
 /**
- * Returns the document in OpenAPI 3.0.3. The webhooks are in `x-webhooks`, which tools ignore or read as in 3.1.
- * @throws Error if a schema has a keyword for which this file has no form in 3.0
+ * Puts webhooks into `x-webhooks`, which tools ignore or read as in 3.1.
+ * @throws Error if a schema has a keyword that we can't convert
  */
 export function toOpenapi30(document: OpenapiDocument): Schema {
   const { openapi: _, info, paths, webhooks, components, ...others } = document;
@@ -35,10 +35,10 @@ function convertMembers(members: Schema, convertOne: (value: unknown) => unknown
   return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, convertOne(value)]));
 }
 
-/** Members that contain values of the interface, and neither schemas nor objects of the document. */
+/** Members that contain example values rather than schemas or objects of the document. */
 const examples = new Set(["example", "examples", "x-example", "x-examples"]);
 
-/** Converts the schemas in a part of the document that is not a schema itself. */
+/** Converts the schemas in something that isn't a schema itself. */
 function convert(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(convert);
   if (typeof value !== "object" || value === null) return value;
@@ -50,7 +50,7 @@ function convert(value: unknown): unknown {
 }
 
 /**
- * Removes the elements of lists that have a member null: the changes without a record. Their schema allows null for generators (`convertAnyOf`), but not
+ * Removes list elements with a null member, such as changes without a record. Their schema allows null as far as generators are concerned (`convertAnyOf`), but not
  * for linters, which check examples.
  */
 function withoutNulls(example: unknown): unknown {
@@ -65,7 +65,7 @@ function hasNull(value: unknown): boolean {
 
 // Schemas.
 
-/** Converts a schema. Members beside `$ref` would be ignored, so `allOf` separates them. */
+/** 3.0 ignores members next to `$ref`, so we separate them with `allOf`. */
 function toSchema30(schema: Schema): Schema {
   const { $ref, ...siblings } = schema;
   if ($ref === undefined) return convertKeywords(schema);
@@ -96,9 +96,9 @@ const maxInt32 = 2 ** 31 - 1;
 const converters: Readonly<Record<string, (value: unknown) => Schema>> = {
   const: (value) => ({ enum: [value] }),
   examples: (values) => ({ example: (values as unknown[])[0] }),
-  // 3.0 cannot restrict the names of members. The descriptions of the parameters name them.
+  // 3.0 can't restrict the names of members. Descriptions of parameters list them.
   propertyNames: () => ({}),
-  // The values of the named member tell the alternatives apart too. With a discriminator, code for Java does not compile: the member is an enumeration.
+  // The member's values tell the alternatives apart anyway. With a discriminator, generated Java doesn't compile, because the member is an enumeration.
   discriminator: () => ({}),
   type: convertType,
   additionalProperties: (value) => ({

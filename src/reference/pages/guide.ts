@@ -56,9 +56,9 @@ import { asksForKey, keyBox } from "./key-box.ts";
 import { formsPolicy, keyScript, type Link, type LinkGroup, pagePolicy, toPage } from "./layout.ts";
 import { renderMarkdown } from "./markdown.ts";
 
-// The Markdown files of the guide. They are imported, so that a single executable contains them.
+// Markdown files are imported, so that a single executable contains them.
 
-/** The pages of the guide in reading order, by the last segment of their paths. */
+/** In reading order, by the last segment of their paths. */
 export const guide = {
   guide: overview,
   "getting-started": gettingStarted,
@@ -74,7 +74,7 @@ export const guide = {
   agents,
 };
 
-/** The pages for operators, by their paths below docs/. Their examples are commands, which do not run against this server. */
+/** For operators, by path below docs/. */
 export const manual = {
   operating,
   "operating/start": operatingStart,
@@ -92,7 +92,7 @@ export const manual = {
   scaling,
 };
 
-/** Pages from other folders than docs/, by the last segment of their paths: the text, and the folder that its links are relative to. */
+/** Pages from outside docs/, by the last segment of their paths: the text, and the folder its links are relative to. */
 export const others = { examples: [examples, "../examples/"], changelog: [changelog, "../"] } as const;
 
 /** The page of each problem type. */
@@ -120,11 +120,10 @@ export const problems: Readonly<Record<ErrorCode, string>> = {
   unavailable: unavailableProblem,
 };
 
-/** A page that is made from a Markdown file. */
 export interface GuidePage {
   readonly path: string;
   readonly text: string;
-  /** The folder of the text within docs/. The links in the text are relative to it. */
+  /** The text's folder within docs/, which its links are relative to. */
   readonly folder: string;
   readonly section: string;
 }
@@ -141,10 +140,10 @@ export const problemPages: readonly GuidePage[] = (Object.keys(problems) as Erro
   section: "/docs/problems",
 }));
 
-/** The page that lists the problems: the same text as the chapter about errors, beside the list of problems. */
+/** The chapter about errors again, next to the list of problems. */
 const problemList: GuidePage = { path: "/docs/problems", text: guide.errors, folder: "", section: "/docs/problems" };
 
-/** All pages that are made from Markdown files. */
+/** All pages made from Markdown. */
 export const guidePages: readonly GuidePage[] = [...chapters, ...operatorPages, ...problemPages, problemList];
 
 const guideLists: readonly LinkGroup[] = [
@@ -162,9 +161,9 @@ interface HtmlPage {
 }
 
 /**
- * Returns the pages of the guide, the manual and the problems, by path.
- * @param isServed whether this server has a path under /docs. Links to other files of the repository become plain text
- * @param client its version is in the pages; undefined if it was not built
+ * Renders all pages made from Markdown, by path.
+ * @param isServed whether this server has a path under /docs. Links to other files in the repository become plain text
+ * @param client for its version; undefined if it wasn't built
  */
 export function renderPages(
   isServed: (path: string) => boolean,
@@ -196,7 +195,6 @@ function render(page: GuidePage, isServed: (path: string) => boolean): string {
   });
 }
 
-/** Returns links to the previous and the next page. */
 function pageLinks(previous: GuidePage | undefined, next: GuidePage | undefined): string {
   const links = [
     previous && `<a href="${previous.path}" rel="prev"><small>Previous</small>${toLink(previous).title}</a>`,

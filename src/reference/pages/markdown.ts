@@ -1,5 +1,5 @@
-// Renders Markdown as HTML for the documentation pages: headings have anchors, code blocks have labels and language tabs, and the keyboard can scroll
-// tables. Links to files of the repository become links to paths of this server.
+// Renders Markdown for the documentation pages. Headings get anchors, code blocks get labels and language tabs, tables can be scrolled with the keyboard, and links
+// to files in the repository become links to this server.
 
 import { Marked, type Token, type Tokens } from "marked";
 import { once } from "../../lib/concurrency.ts";
@@ -20,8 +20,7 @@ interface RenderedMarkdown {
 }
 
 /**
- * Renders a whole text.
- * @param folder the folder of the text within docs/, such as `problems/`. Links are relative to it
+ * @param folder the text's folder within docs/, such as `problems/`, which links are relative to
  * @param isServed whether this server has a path. Links to other paths under /docs become plain text
  */
 export function renderMarkdown(text: string, folder = "", isServed = (_: string) => true): RenderedMarkdown {
@@ -35,17 +34,16 @@ export function renderMarkdown(text: string, folder = "", isServed = (_: string)
   return { html: marked.parser([...withGroups(tokens)]), headings };
 }
 
-/** Returns a Markdown text without its parts about files that servers do not have, such as pictures. */
+/** Removes parts about files that servers don't have, such as pictures. */
 export function asServed(text: string): string {
   return text.replaceAll(/<!-- only in the repository -->[\s\S]*?<!-- end -->\n/g, "");
 }
 
-/** A heading with its ID. */
 interface HeadingToken extends Tokens.Heading {
   id?: string;
 }
 
-/** Gives each heading of a page a different ID: the second heading `Added` gets `added-2`. */
+/** Gives each heading on a page its own ID. The second `Added` gets `added-2`. */
 function addIds(titles: readonly HeadingToken[]): void {
   const counts = new Map<string, number>();
   for (const token of titles) {
@@ -62,7 +60,7 @@ function idOf({ id, text }: HeadingToken): string {
 
 const sentences = once(() => createMarked("", () => true));
 
-/** Renders a sentence, which may contain links and code, without a paragraph around it. */
+/** Renders a sentence with links and code, without a paragraph around it. */
 export function renderSentence(text: string): string {
   return sentences().parseInline(text, { async: false });
 }
@@ -91,7 +89,7 @@ function createMarked(folder: string, isServed: (path: string) => boolean): Mark
       codespan({ text }) {
         return `<code>${withAddress(escapeHtml(text))}</code>`;
       },
-      // An empty header cell is a data cell, so that a screen reader does not announce an empty header.
+      // An empty header cell becomes a data cell, so that screen readers don't announce an empty header.
       tablecell({ tokens, header }) {
         const tag = header && tokens.length > 0 ? "th" : "td";
         return `<${tag}>${this.parser.parseInline(tokens)}</${tag}>\n`;
@@ -106,20 +104,16 @@ function createMarked(folder: string, isServed: (path: string) => boolean): Mark
   });
 }
 
-/** Returns a table in a box in which it scrolls. */
 function scrolledTable(content: string): string {
   return `<div class="table" tabindex="0" role="group" aria-label="Table"><table>${content}</table></div>\n`;
 }
 
-/** Blocks of code with the same example in several languages, as one token. */
+/** The same example in several languages, as one token. */
 interface CodeGroup extends Tokens.Code {
   readonly blocks: CodeBlock[];
 }
 
-/**
- * Joins neighbouring code blocks in the languages that a reader can choose, and labels the code block after them as their output. Blocks that change
- * records are marked.
- */
+/** Joins adjacent code blocks in the languages a reader can choose, and labels the code block after them as output. Marks blocks that change records. */
 function withGroups(tokens: readonly Token[]): Token[] {
   const joined: Token[] = [];
   const shown = tokens.filter(({ type }) => type !== "space");
@@ -140,7 +134,7 @@ function isExample(token: Token | undefined): token is CodeGroup {
   return token?.type === "code" && "blocks" in token;
 }
 
-/** Returns the text of the next block of code that is not an example; empty if another token comes first. */
+/** Returns the next code block that isn't an example; empty if something else comes first. */
 function outputAfter(tokens: readonly Token[]): string {
   const next = tokens.find((token) => token.type !== "code" || !isSpoken(token));
   return next?.type === "code" ? next.text : "";
@@ -150,7 +144,7 @@ function isSpoken({ lang }: Token & { lang?: string }): boolean {
   return spoken.includes((lang ?? "").split(" ", 1)[0] as string);
 }
 
-/** Converts a token to a block. A block without a language is a command if it begins with the name of a program, such as `npm`. */
+/** A block without a language is a command if it starts with a program such as `npm`. */
 function toBlock({ text, lang = "" }: Tokens.Code): CodeBlock {
   const [named = "", role] = lang.split(" ");
   const language = named || (/^(?:np[mx]|storefront|curl|docker|sudo|systemctl) /.test(text) ? "sh" : "text");
@@ -158,7 +152,7 @@ function toBlock({ text, lang = "" }: Tokens.Code): CodeBlock {
   return { text, language, ...(role === "output" ? { label: output } : {}) };
 }
 
-/** Returns the path on this server for a link in the repository: `/docs/formats#xml` for `../formats.md#xml` in problems/. */
+/** Maps a link in the repository to this server: `../formats.md#xml` in problems/ becomes `/docs/formats#xml`. */
 export function toPath(href: string, folder: string): string {
   if (/^(?:[a-z]+:|\/|#)/.test(href)) return href;
   const { pathname, hash } = new URL(href, `file:///docs/${folder}`);
@@ -167,12 +161,11 @@ export function toPath(href: string, folder: string): string {
   return (page === "/docs/CHANGELOG" ? "/docs/changelog" : page) + hash;
 }
 
-// Blocks of code, and the buttons that select a language or format. If scripts are disabled, all blocks are shown, each with its label.
+// Code blocks, and the buttons that select a language or format. Without scripts, all blocks are shown, each with its label.
 
-/** The URL of the server in examples. The script of the page replaces it by the URL of the page's server. */
+/** The server's URL in examples, which the page's script replaces with its own. */
 export const exampleAddress = "http://127.0.0.1:8080";
 
-/** The names of languages in code blocks. */
 const labels: Readonly<Record<string, string>> = {
   sh: "curl",
   js: "JavaScript",
@@ -184,7 +177,7 @@ const labels: Readonly<Record<string, string>> = {
   text: "Text",
 };
 
-/** The languages that a reader can choose, in the order of their buttons. */
+/** The languages readers can choose, in the order of their buttons. */
 const spoken: readonly string[] = ["sh", "js", "python"];
 
 interface CodeBlock {
@@ -192,13 +185,13 @@ interface CodeBlock {
   readonly language: string;
   /** The text above the block. Default: the name of the language. */
   readonly label?: string;
-  /** The URL of the server in `text`. */
+  /** The server's URL in `text`. */
   readonly address?: string;
-  /** If the block is an example that a reader can run: the text of the block after it, with its output. May be empty. */
+  /** For an example that readers can run, the code block after it, which may be empty. */
   readonly output?: string;
 }
 
-/** Returns a block of code that the keyboard can scroll, with a button that copies the code. */
+/** A code block with a copy button, which can be scrolled with the keyboard. */
 export function codeBlock(
   { text, language, label, address = exampleAddress, output }: CodeBlock,
   className = "",
@@ -209,20 +202,20 @@ export function codeBlock(
   return `<div class="code${className && ` ${className}`}"><div class="bar"><span>${escapeHtml(name)}</span><button type="button" class="copy">Copy</button></div>${warning}<pre tabindex="0" role="group" aria-label="${escapeHtml(name)} example"><code class="language-${escapeHtml(language)}">${html}</code></pre></div>\n`;
 }
 
-/** Marks the URL of the server in `html`, so that the script of the page can replace it by the URL of the page's server. */
+/** Marks the server's URL, so that the page's script can replace it. */
 function withAddress(html: string, address = exampleAddress): string {
   const text = escapeHtml(address);
   return html.replaceAll(text, `<span class="origin">${text}</span>`);
 }
 
-/** Returns the same example in several languages, with buttons. The reader sees the example in one language. */
+/** The same example in several languages, of which the reader sees one. */
 function languageTabs(blocks: readonly CodeBlock[]): string {
   const buttons = blocks.map(({ language }) => choiceButton("lang", language, labels[language] ?? language));
   const bodies = blocks.map((block) => codeBlock(block, `in-${block.language}`));
   return `<div class="tabs">${choice("Language", buttons)}${bodies.join("")}</div>\n`;
 }
 
-/** Returns the buttons that select the format of all examples of a page. */
+/** Buttons that select the format of all examples on a page. */
 export function formatChoice(): string {
   return choice("Format", [choiceButton("format", "json", "JSON"), choiceButton("format", "xml", "XML")]);
 }
@@ -240,15 +233,14 @@ function labelOf(text: string, language: string): string {
   return labels[language] ?? "Text";
 }
 
-// Highlights code for the documentation pages. Each language has one regular expression, with a named group for each kind of token. Text that does
-// not match is not highlighted.
+// Highlights code. Each language has one regular expression, with a named group for each kind of token.
 
 const jsWords =
   "import|from|export|const|let|async|await|function|return|new|if|else|for|of|in|try|catch|throw|instanceof|while";
 const pythonWords =
   "import|from|as|def|return|with|for|in|if|else|elif|not|and|or|while|try|except|raise|class|lambda|None|True|False";
 
-/** `c` comment, `s` string, `n` name of a member, header field or attribute, `k` keyword, `v` constant or variable, `u` URL. */
+/** `c` comment, `s` string, `n` name of a member, header or attribute, `k` keyword, `v` constant or variable, `u` URL. */
 const languages: Readonly<Record<string, RegExp>> = {
   sh: /(?<c>(?<=^|\s)#.*)|(?<u>"?https?:\/\/[^\s"]+"?)|(?<s>"(?:\\[\s\S]|[^"\\])*"|'[^']*')|(?<v>\$\w+)|(?<k>\b(?:curl|npm|npx|node|export|python3|storefront)\b(?=\s))|(?<n>(?<=\s)--?[A-Za-z][\w-]*)/gm,
   json: /(?<n>"(?:\\.|[^"\\])*"(?=\s*:))|(?<s>"(?:\\.|[^"\\])*")|(?<v>\b(?:true|false|null)\b|-?\b\d[\d.eE+-]*)/g,
@@ -264,7 +256,7 @@ const languages: Readonly<Record<string, RegExp>> = {
   ),
 };
 
-/** Returns `text` as highlighted HTML. The text content of the HTML is always exactly `text`. */
+/** The HTML's text content is always exactly `text`. */
 export function highlight(text: string, language: string): string {
   const tokens = languages[language];
   if (!tokens) return escapeHtml(text);
