@@ -14,28 +14,28 @@ const timeoutMs = 5000;
 
 export function healthCommand(): Command {
   return new Command("health")
-    .description("exit with 0 if a server is ready, or with 1 if not; for health checks in containers")
+    .description("check whether a server is ready: exit with 0 if so, or with 1 if not")
     .option(
       "--url <url>",
       "URL of the server (default: where `serve` would listen with the same STOREFRONT_... variables)",
     )
     .option("--json", "print the result as JSON")
     .action(async ({ url, json }: { url?: string; json?: true }) => {
-      const checked = readyAddress(url ?? ownAddress(toConfig()));
+      const checked = readyUrl(url ?? ownUrl(toConfig()));
       await requireReady(checked);
       printResult(json ? { json } : {}, { ready: true, url: checked.href }, ["ready"]);
     });
 }
 
 /** @throws UsageError if `url` isn't an HTTP URL */
-function readyAddress(url: string): URL {
+function readyUrl(url: string): URL {
   const base = URL.parse(url);
   if (base && /^https?:$/.test(base.protocol)) return new URL("/readyz", base);
   throw new UsageError(`invalid URL \`${url}\`: use one such as http://127.0.0.1:8080`);
 }
 
 /** Where a server with this configuration can be reached from this machine. */
-function ownAddress({ host, port, tls }: Config): string {
+function ownUrl({ host, port, tls }: Config): string {
   return toConnectableUrl(`${tls ? "https" : "http"}://${toUrlHost(host)}:${port}`);
 }
 

@@ -191,8 +191,9 @@ function removalLine(
 ): string {
   const some = names.length === 0 ? "" : `: ${names.join(", ")}${count > names.length ? ", ..." : ""}`;
   const all = formatCount(total, singular, plural);
-  if (obstacle !== undefined) return `not in the file: ${count} of ${all}${some}`;
-  return `not in the file, so ${would}removed: ${would ? count : removed} of ${all}${some}`;
+  if (obstacle !== undefined) return `${count} of ${all} ${count === 1 ? "isn't" : "aren't"} in the file${some}`;
+  const gone = would ? count : removed;
+  return `${gone} of ${all} ${would}removed, because ${gone === 1 ? "it isn't" : "they aren't"} in the file${some}`;
 }
 
 /** Says which records stay although they aren't in the file. Except in a dry run, the command has then failed. */

@@ -79,7 +79,7 @@ async function showJournal(options: JournalFlags): Promise<void> {
   const until = options.until === undefined ? undefined : parsePoint("--until", options.until);
   const resource = options.resource === undefined ? undefined : getAnyResource(options.resource);
   const file = typeof options.csv === "string" && !isStandardOutput(options.csv) ? options.csv : undefined;
-  if (file !== undefined) requireEndingFile(file, options);
+  if (file !== undefined) requireUsableFile(file, options);
   await withEngine(options, async (engine) => {
     const site = await getSiteId(engine, options);
     const { id, actor, run, follow: isFollowed } = options;
@@ -94,7 +94,7 @@ async function showJournal(options: JournalFlags): Promise<void> {
 }
 
 /** @throws UsageError if the history can't be written to `file` */
-function requireEndingFile(file: string, { follow }: JournalFlags): void {
+function requireUsableFile(file: string, { follow }: JournalFlags): void {
   if (file === "") throw new UsageError("--csv has an empty file name");
   if (follow) throw new UsageError("--follow never ends, so --csv can't write a file; use --csv without a file name");
 }

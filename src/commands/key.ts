@@ -26,12 +26,12 @@ import {
 import { printMessage, printResult, toMinute, toTable } from "./shared/output.ts";
 import { UsageError } from "./shared/usage-error.ts";
 
-interface SiteOfKey {
+interface KeySiteOptions {
   readonly site: string;
   readonly sandbox?: true | undefined;
 }
 
-interface CreateOptions extends SiteOptions, SiteOfKey {
+interface CreateOptions extends SiteOptions, KeySiteOptions {
   readonly label?: string;
   readonly scope: Scope;
   readonly expires?: string;
@@ -73,7 +73,7 @@ function createCommand(): Command {
 }
 
 /** The site, or with `--sandbox` its sandbox. @throws ProblemError `not-found`, or `conflict` if it's still being imported or copied */
-async function siteOfKey(engine: Engine, { site: name, sandbox }: SiteOfKey): Promise<SiteRecord> {
+async function siteOfKey(engine: Engine, { site: name, sandbox }: KeySiteOptions): Promise<SiteRecord> {
   const sites = await listSites(engine);
   const site = requireCompleteSite(sites, name);
   return sandbox && site.SandboxOf === "" ? requireSandbox(sites, site) : site;

@@ -81,7 +81,7 @@ function printVersion(): never {
 function configure(command: Command): void {
   command
     .exitOverride()
-    .showHelpAfterError("(add --help for a list)")
+    .showHelpAfterError("(see --help)")
     .configureOutput({
       writeOut: printText,
       writeErr: printError,

@@ -73,7 +73,7 @@ async function undoChanges(from: JournalPoint, to: JournalPoint | undefined, opt
         lineToUndo = undoLine(options, revision, run);
       };
       const summary = await undo(engine, site.ID, range, { ...options, signal, onBeforeCommit, at: Date.now() });
-      return { run, summary, rest: restLine(options, range) };
+      return { run, summary, rest: resumeLine(options, range) };
     });
   const { summary, run, rest } = await runInterruptible(work, printLineToUndo).catch((error) => {
     printLineToUndo();
@@ -92,7 +92,7 @@ async function undoChanges(from: JournalPoint, to: JournalPoint | undefined, opt
 }
 
 /** The command that continues an interrupted `undo`. It has revisions instead of times, so it means the same whenever it's run. */
-function restLine({ site, database, force }: UndoFlags, { since, until, run }: UndoRange): string {
+function resumeLine({ site, database, force }: UndoFlags, { since, until, run }: UndoRange): string {
   const more = [until === undefined ? [] : ["--until", `${until}`], run === undefined ? [] : ["--run", run]].flat();
   return commandLine(["undo", "--site", site, "--since", `${since}`, ...more, ...(force ? ["--force"] : [])], database);
 }

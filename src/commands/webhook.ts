@@ -159,7 +159,10 @@ function resumeCommand(): Command {
 }
 
 function rotateCommand(): Command {
-  return withWebhook("rotate", "create a new secret and print it; the old one keeps signing too for 24 hours")
+  return withWebhook(
+    "rotate",
+    "create a new secret and print it; deliveries are also signed with the old one for 24 hours",
+  )
     .addHelpText("after", "\nRotate twice to stop using the old secret immediately.")
     .action(async (id: number, options: CommonOptions) => {
       const { webhook, secret, until } = await withEngine(options, (engine) => rotateWebhook(engine, id, Date.now()));

@@ -23,7 +23,7 @@ export function listenOnPort(config: Config, certificate: Certificate | undefine
 export async function findFreeAdminAddress(config: Config): Promise<AdminAddress | undefined> {
   const { admin } = config;
   if (!admin) return undefined;
-  // Occupies the public port meanwhile, because both listeners could otherwise share one, and clients would reach one or the other.
+  // Holds on to the public port while checking. Otherwise, both listeners could end up sharing one, and clients would reach either.
   const publicPort = await occupyPort(config);
   try {
     await requireFreePort(admin);

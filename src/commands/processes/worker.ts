@@ -20,9 +20,9 @@ const samplesTimeoutMs = 2000;
 
 /** Serves the public port until `end` resolves, the parent sends `retire`, or the parent exits. */
 export async function serveAsWorker(config: Config, end: Promise<void>): Promise<void> {
-  const orphaned = endOfParent();
+  const orphaned = parentExit();
   const log = createLog(config);
-  const server = await listenOnPort(config, await certificateOfParent());
+  const server = await listenOnPort(config, await receiveCertificate());
   const sendSample = async (id: number, checksReadiness = false) => {
     try {
       await sendToParent({ kind: "sample", id, sample: await server.sample(checksReadiness) });
@@ -46,7 +46,7 @@ export async function serveAsWorker(config: Config, end: Promise<void>): Promise
 
 /** Serves the admin listener at `admin` until `end` resolves, the parent sends `retire`, or the parent exits. */
 export async function serveAsAdmin(config: Config, admin: AdminAddress, end: Promise<void>): Promise<void> {
-  const orphaned = endOfParent();
+  const orphaned = parentExit();
   const pending = new PendingRequests<readonly MetricsSample[]>();
   const questions = new PendingRequests<readonly ActivityAnswer[]>();
   const retired = onMessages((message) => {
@@ -60,7 +60,7 @@ export async function serveAsAdmin(config: Config, admin: AdminAddress, end: Pro
   };
   const askActivity = async (question: ActivityQuestion) =>
     (await questions.request((id) => void sendToParent({ kind: "ask", id, question }), samplesTimeoutMs)) ?? [];
-  const certificate = await certificateOfParent();
+  const certificate = await receiveCertificate();
   const store = await openStore(config, allResources, createLog(config));
   const samplesOfAll = async () => [...(await samples()), store.verification.families()];
   const { engine, siteViews } = store;
@@ -75,7 +75,7 @@ export async function serveAsAdmin(config: Config, admin: AdminAddress, end: Pro
 }
 
 /** The parent writes `{"certificate":{...}}` to stdin. */
-async function certificateOfParent(): Promise<Certificate | undefined> {
+async function receiveCertificate(): Promise<Certificate | undefined> {
   return (await Bun.stdin.json()).certificate;
 }
 
@@ -105,7 +105,7 @@ async function untilEnd(
  * Resolves once the parent has exited, even if that was before the call. Nobody is left to kill this process, so it then exits by itself after 15
  * seconds, whether it has stopped or not.
  */
-function endOfParent(): Promise<void> {
+function parentExit(): Promise<void> {
   return new Promise((resolve) => {
     const onEnd = () => {
       clearInterval(parentCheck);

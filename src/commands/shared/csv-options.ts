@@ -59,8 +59,8 @@ export async function readCsvFlags(
   const { delimiter, encoding, map, rejects } = flags;
   requireCsv(format, { delimiter, encoding, map });
   if (rejects !== undefined) {
-    requireOther(rejects, [file, ...(map === undefined ? [] : [map])]);
-    requireFormat(rejects, format);
+    requireDistinctFile(rejects, [file, ...(map === undefined ? [] : [map])]);
+    requireMatchingExtension(rejects, format);
   }
   return { delimiter, encoding, mapping: map === undefined ? undefined : await readMappingFile(resource, map, file) };
 }
@@ -97,7 +97,7 @@ async function readMappingFile(resource: Resource, map: string, file: string): P
 }
 
 /** @throws UsageError if the extension of `rejects` stands for another format */
-function requireFormat(rejects: string, format: FileFormat): void {
+function requireMatchingExtension(rejects: string, format: FileFormat): void {
   const named = formatOf(rejects) ?? format;
   if (named !== format)
     throw new UsageError(
@@ -106,7 +106,7 @@ function requireFormat(rejects: string, format: FileFormat): void {
 }
 
 /** @throws UsageError if `rejects` can't be written, or is one of the files that the import reads */
-function requireOther(rejects: string, inputs: readonly string[]): void {
+function requireDistinctFile(rejects: string, inputs: readonly string[]): void {
   if (rejects === "") throw new UsageError("--rejects has an empty file name");
   if (isStandardOutput(rejects))
     throw new UsageError("--rejects needs a file, because standard output has the summary");

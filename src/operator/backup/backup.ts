@@ -21,7 +21,7 @@ interface BackedUp {
   readonly timeNotSavedReason?: string;
 }
 
-/** Writes the whole database as of one moment to `file` (see `writeFile`), and records the time in the database. */
+/** Writes a consistent snapshot of the whole database to `file` (see `writeFile`), and records the time in the database. */
 export async function backUp(engine: Engine, file: string, now: number): Promise<BackedUp> {
   const rows = await writeBackup(engine.dump(), file, { made: now, database: await engine.readDatabaseId() });
   try {
@@ -106,7 +106,7 @@ export async function restore(
     })) {
       count++;
       if (row.table === "sites") collectHead(heads, row);
-      if (!isOfDatabase(row)) yield row;
+      if (!isDatabaseSpecific(row)) yield row;
     }
     isRestored = true;
   }
@@ -131,7 +131,7 @@ export async function restore(
 type Knowledge = Pick<Restored, "isUnknown" | "knownSince">;
 
 /** Whether a row is about one particular database, so that it wouldn't be true in another. */
-function isOfDatabase({ table, row }: DumpedRow): boolean {
+function isDatabaseSpecific({ table, row }: DumpedRow): boolean {
   return table === "restrictions" && (row.kind === copiedKind || row.kind === renewedKind);
 }
 

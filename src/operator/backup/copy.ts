@@ -16,7 +16,7 @@ export interface CopyProgress {
 }
 
 /**
- * Copies all data as of one moment, and verifies the copy. Servers can keep using `from`, but what they write during the copy isn't copied.
+ * Copies a consistent snapshot of all data, and verifies the copy. Servers can keep using `from`, but what they write during the copy isn't copied.
  * @returns the number of rows
  * @throws ProblemError `conflict` if `to` isn't empty, `from` is empty, or another process writes to `to` during the copy (its writes are kept);
  * `unavailable` if the copy differs from `from`, when `to` is empty again

@@ -72,7 +72,7 @@ export function requireFolder(file: string): void {
 async function replace(target: string, write: (part: string) => Promise<void>): Promise<void> {
   removeStaleParts(dirname(target));
   const part = `${target}.storefront-${process.pid}.part`;
-  const stop = removeAtSignal(part);
+  const stop = removeOnSignal(part);
   try {
     await write(part);
     await flushToDisk(part);
@@ -101,7 +101,7 @@ function removeStaleParts(folder: string): void {
  * Removes `part` if a signal ends this process, until the returned function is called. A signal that has another listener doesn't end the process, so
  * the file stays.
  */
-function removeAtSignal(part: string): () => void {
+function removeOnSignal(part: string): () => void {
   const onSignal = (signal: NodeJS.Signals) => {
     if (process.listenerCount(signal) > 1) return;
     rmSync(part, { force: true });

@@ -186,7 +186,7 @@ export class MissingFromFile {
 
   #tooManyObstacle(count: number, total: number): string {
     const { plural } = this.#parts.resource;
-    return `${count} of ${total} ${plural} aren't in the file; if you want to remove that many, add --allow-removals ${count}`;
+    return `${count} of ${total} ${plural} ${count === 1 ? "isn't" : "aren't"} in the file; if you want to remove that many, add --allow-removals ${count}`;
   }
 }
 

@@ -49,7 +49,7 @@ export function toHistoryRows(entry: JournalEntry, labels: ReadonlyMap<string, s
   const fields = changedFields(before ?? {}, after ?? {});
   const rows = fields.length > 0 ? fields : [{ path: "", before: "", after: "" }];
   return rows
-    .map((field) => toCsvRow([...start, name, field.path, field.before, field.after, revision].map(toShownCell)))
+    .map((field) => toCsvRow([...start, name, field.path, field.before, field.after, revision].map(escapeCell)))
     .join("");
 }
 
@@ -112,7 +112,7 @@ function toTexts(record: object, above = "", texts = new Map<string, string>()):
  * Escapes characters that control a terminal or reorder text, such as `\u202e`, so that no value can pass for another. Doesn't touch what looks like a
  * formula, because phone numbers start with `+`.
  */
-function toShownCell(cell: string | number): string | number {
+function escapeCell(cell: string | number): string | number {
   if (typeof cell === "number") return cell;
   // CR is only safe as part of a CR LF. Elsewhere, it makes a terminal overwrite the line.
   return cell.split("\r\n").map(escapeControls).join("\r\n");

@@ -170,7 +170,7 @@ class Undo {
   async #store(intents: readonly Intent[]): Promise<void> {
     if (intents.length === 0) return;
     const outcomes = this.#options.dryRun ? [] : await this.#commit(intents);
-    if (outcomes.some(isOfOtherEpoch)) throw epochChangedError(formatUndone(this.#summary));
+    if (outcomes.some(hasOtherEpoch)) throw epochChangedError(formatUndone(this.#summary));
     const summary = this.#summary;
     intents.forEach((intent, index) => {
       const kind = outcomes[index]?.kind ?? "done";
@@ -248,6 +248,6 @@ function noChangesError({ since, until, run }: UndoRange): ProblemError {
   );
 }
 
-function isOfOtherEpoch(outcome: Outcome): boolean {
+function hasOtherEpoch(outcome: Outcome): boolean {
   return outcome.kind === "rejected" && outcome.rejectionReason === "other-epoch";
 }

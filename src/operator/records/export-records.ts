@@ -19,7 +19,7 @@ interface ExportOptions {
   readonly isFile?: boolean;
 }
 
-/** Yields a file with all records as of one moment. `importRecords` reads it back unchanged. */
+/** Yields a file with a consistent snapshot of all records. `importRecords` reads it back unchanged. */
 export async function* exportRecords(
   engine: Pick<Engine, "dump">,
   site: number,

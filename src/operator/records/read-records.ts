@@ -79,7 +79,7 @@ export async function readRecordPage(
   return { ...found, records };
 }
 
-/** What a search finds, as of one moment. */
+/** What a search finds in one version of the site. */
 interface SelectedRecords {
   readonly snapshot: Snapshot;
   readonly collection: Collection;

@@ -42,7 +42,7 @@ interface CopyResult {
 type CopiedRecord = Pick<Intent, "resource" | "id" | "valuesJson">;
 
 /**
- * Copies the records as of one moment. Other writers don't wait any longer than for a batch of an import. Unless the copy is `done`, the reserved site
+ * Copies a consistent snapshot of the records. Other writers don't wait any longer than for a batch of an import. Unless the copy is `done`, the reserved site
  * has only some of the records.
  * @throws ProblemError `unavailable` if the temporary file can't be written or read
  */

@@ -22,11 +22,11 @@ import { webhook as webhookResource } from "../../resources/webhook.ts";
 import { commitSystemChanges, toCreateIntent, toDeleteIntent, toUpdateIntent } from "../../system/system-changes.ts";
 import type { SiteRecord, SystemRecords } from "../../system/system-records.ts";
 import {
-  beingMadeError,
   findReservedSandbox,
   findSandboxRecord,
   requireLive,
   requireSandboxName,
+  sandboxBusyError,
 } from "../sites/sandboxes.ts";
 import { completeRemovals, removeIncompleteSite } from "../sites/site-removal.ts";
 import { reservedUntil, runWhileReserved } from "../sites/site-reservation.ts";
@@ -60,7 +60,7 @@ interface MakeSandboxOptions {
 }
 
 /**
- * Creates the sandbox of the live site `name`, or replaces it with a fresh copy of the records as of one moment, with another ID and a new epoch. Its
+ * Creates the sandbox of the live site `name`, or replaces it with a fresh, consistent copy of the records that has another ID and a new epoch. Its
  * keys and webhooks stay. Servers can keep running.
  * @throws ProblemError `not-found` for an unknown site; `conflict` if the site is a sandbox or incomplete, its sandbox is already being copied, the
  * sandbox's name is taken or too long, either site was removed during the copy, or `signal` has stopped it. The old sandbox is then as before
@@ -100,7 +100,7 @@ async function reserveCopy(engine: Engine, { ID, Name }: SiteRecord, now: number
     const live = sites.find((site) => site.ID === ID);
     if (!live) throw new ProblemError("not-found", `the site \`${Name}\` was removed`);
     const reserved = findReservedSandbox(sites, live);
-    if (reserved) throw beingMadeError(reserved, sites);
+    if (reserved) throw sandboxBusyError(reserved, sites);
     const name = requireSandboxName(sites, live);
     const former = findSandboxRecord(sites, live);
     const ownName = former ? `sandbox-of-${ID}-being-made` : name;

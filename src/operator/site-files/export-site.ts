@@ -25,7 +25,7 @@ interface ExportedSite {
 }
 
 /**
- * Writes a site's data as of one moment to `file` (see `writeFile`): its record, keys, webhooks, records and journal, and the responses kept for
+ * Writes a consistent snapshot of a site to `file` (see `writeFile`): its record, keys, webhooks, records and journal, and the responses kept for
  * idempotency keys. Only the file's owner can read it, because it has key digests and webhook secrets.
  * @throws ProblemError `not-found`, or `conflict` for a sandbox, or if the site is removed in the meantime
  */

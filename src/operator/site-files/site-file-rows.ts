@@ -77,7 +77,7 @@ export async function* validateSiteRows(
   using checker = new ConsistencyChecker();
   if (state) checker.add({ table: "sites", row: toState(state, id) });
   for await (const { table, row } of rows) {
-    if (isOfWebhook(table)) {
+    if (isWebhookTable(table)) {
       onOtherTable({ table, row });
       continue;
     }
@@ -97,7 +97,7 @@ export async function* validateSiteRows(
   if (state) yield { table: "sites", row: toState(state, id) };
 }
 
-function isOfWebhook(table: string): boolean {
+function isWebhookTable(table: string): boolean {
   return table === "webhook_state" || table === "webhook_secrets";
 }
 

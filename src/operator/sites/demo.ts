@@ -45,18 +45,18 @@ export async function createDemo(engine: Engine, now: number): Promise<string | 
 /** Creates a sign-in link for the operator `demo`, who is created if there are no operators. Undefined if there are only others. */
 export async function createDemoLink(engine: Engine, now: number): Promise<string | undefined> {
   const operators = await listOperators(engine);
-  if (operators.length === 0) await unlessThere(createOperator(engine, demoOperator, [], now));
+  if (operators.length === 0) await ignoreConflict(createOperator(engine, demoOperator, [], now));
   else if (!operators.some(({ Name }) => Name === demoOperator)) return undefined;
   return createSignInLink(engine, demoOperator, now);
 }
 
 async function createDemoSite(engine: Engine, now: number): Promise<SiteRecord | undefined> {
   if ((await listSites(engine)).length > 0) return undefined;
-  return unlessThere(createSite(engine, "demo", { isDefault: true }, now));
+  return ignoreConflict(createSite(engine, "demo", { isDefault: true }, now));
 }
 
 /** Returns undefined on a conflict, because several servers may start at the same time and only one of them succeeds. */
-async function unlessThere<T>(creation: Promise<T>): Promise<T | undefined> {
+async function ignoreConflict<T>(creation: Promise<T>): Promise<T | undefined> {
   try {
     return await creation;
   } catch (error) {

@@ -143,7 +143,7 @@ export async function listKeyLabels(engine: Engine, site: number): Promise<Reado
 /**
  * Takes effect with the next request.
  * @param changes undefined members stay as they are; `null` removes an `expiresAt` or `rate`
- * @throws ProblemError `invalid-record`, `not-found`, or `conflict` if the key is revoked or several keys begin with `prefix`
+ * @throws ProblemError `invalid-record`, `not-found`, or `conflict` if the key is revoked or several keys start with `prefix`
  */
 export async function setKey(engine: Engine, prefix: string, changes: KeyChanges, now: number): Promise<ListedKey> {
   const { label, rate, expiresAt } = changes;
@@ -216,7 +216,7 @@ function toSettings({ Label, Scope, Rate, Expires }: KeyRecord): KeySettings {
 function getKey(system: SystemRecords, text: string): KeyRecord {
   if (text.length < minPrefixLength(text)) throw shortPrefixError(text);
   const shown = visiblePrefix(text);
-  const found = system.keys.filter((key) => canBeginWith(text, key));
+  const found = system.keys.filter((key) => matchesPrefix(text, key));
   const [key] = found;
   // `sfk_test` could start a live key. It's also most of what every sandbox key starts with, so it doesn't identify one.
   if (!key && text === "sfk_test") throw shortPrefixError("sfk_test_");
@@ -237,7 +237,7 @@ function shortPrefixError(text: string): ProblemError {
 }
 
 /** Whether `text` can be the start of the key, of which we only know the prefix and the digest. */
-function canBeginWith(text: string, { Prefix, Digest }: KeyRecord): boolean {
+function matchesPrefix(text: string, { Prefix, Digest }: KeyRecord): boolean {
   if (isKey(text)) return Digest === hashApiKey(text);
   if (text.length < minPrefixLength(Prefix)) return false;
   return Prefix.startsWith(text) || (text.startsWith(Prefix) && isPartialKey(text));

@@ -52,7 +52,7 @@ export function requireSandbox(sites: readonly SiteRecord[], live: SiteRecord): 
   const found = findSandboxRecord(sites, live);
   if (found) return found;
   const reserved = findReservedSandbox(sites, live);
-  if (reserved) throw beingMadeError(reserved, sites);
+  if (reserved) throw sandboxBusyError(reserved, sites);
   const how = `create it with \`site sandbox ${live.Name}\``;
   throw new ProblemError("not-found", `the site \`${live.Name}\` has no sandbox yet; ${how}`);
 }
@@ -75,7 +75,7 @@ export function requireLive(site: SiteRecord, sites: readonly SiteRecord[]): Sit
 }
 
 /** @param reserved the site reserved for the copy */
-export function beingMadeError(reserved: SiteRecord, sites: readonly SiteRecord[]): ProblemError {
+export function sandboxBusyError(reserved: SiteRecord, sites: readonly SiteRecord[]): ProblemError {
   const { Importing: end } = reserved;
   const what = `the sandbox of \`${nameOfLiveSite(reserved, sites)}\` is already being copied`;
   return new ProblemError("conflict", `${what}; if that was interrupted, try again after ${end}`);

@@ -14,7 +14,7 @@ import { commitSystemChanges, toCreateIntent, toInstant, toUpdateIntent } from "
 import { type SiteRecord, type SystemRecords, splitWords, toSite } from "../../system/system-records.ts";
 import { listWebhooks } from "../webhooks/webhook-list.ts";
 import { listKeys } from "./keys.ts";
-import { beingMadeError, nameOfLiveSite, sandboxAfterRename, suspensionOf } from "./sandboxes.ts";
+import { nameOfLiveSite, sandboxAfterRename, sandboxBusyError, suspensionOf } from "./sandboxes.ts";
 
 interface SiteSettings {
   readonly name?: string | undefined;
@@ -109,7 +109,7 @@ function requireComplete(site: SiteRecord, sites: readonly SiteRecord[]): SiteRe
 }
 
 function incompleteError(site: SiteRecord, sites: readonly SiteRecord[]): ProblemError {
-  if (site.SandboxOf !== "") return beingMadeError(site, sites);
+  if (site.SandboxOf !== "") return sandboxBusyError(site, sites);
   const { Name, Importing: end } = site;
   const how = `if the import was interrupted, the first command after ${end} will remove the site`;
   return new ProblemError("conflict", `the site \`${Name}\` is still being imported; ${how}`);
