@@ -1,5 +1,5 @@
-// The entry point of the single executable. Like `storefront.js`, it starts the program with the settings for the runtime. Bun reads them when a
-// process starts, so the process replaces itself by the same program with these settings in its environment. That takes 10 milliseconds.
+// The entry point of the single executable. Like `storefront.js`, it makes sure that Bun gets our runtime settings. Bun only reads them when a process
+// starts, so the process replaces itself with the same program and the settings in its environment. That takes 10 ms.
 
 import { runtimeSettings } from "./runtime-settings.js";
 
@@ -7,14 +7,14 @@ const isComplete = Object.keys(runtimeSettings).every((name) => process.env[name
 if (!isComplete && process.platform !== "win32") restart();
 await import("../src/main.ts");
 
-/** If the kernel does not permit that, for example under an emulator, this process continues without the settings. */
+/** If the kernel doesn't allow this, for example under an emulator, we go on without the settings. */
 function restart() {
-  // The runtime warns that this is experimental.
+  // Silences the warning that `execve` is experimental.
   process.removeAllListeners("warning");
   process.on("warning", () => {});
   try {
     process.execve(process.execPath, [process.argv0, ...process.argv.slice(2)], { ...runtimeSettings, ...process.env });
   } catch {
-    // It costs some CPU time.
+    // Works without them too, but takes more CPU time.
   }
 }

@@ -1,4 +1,4 @@
-// Finds the Bun that `npm ci` installed, also if npm did not run the install scripts.
+// Finds the Bun that `npm ci` installed, even if npm didn't run the install scripts.
 
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -6,12 +6,12 @@ import { dirname, join } from "node:path";
 
 const require = createRequire(import.meta.url);
 
-/** Returns the path of the Bun executable. @throws Error if the dependencies are not installed */
+/** Returns the path of Bun. @throws Error if it isn't installed */
 export function findBun() {
   const home = dirname(require.resolve("bun/package.json"));
   const installed = ["bun.exe", "bun"].map((name) => join(home, "bin", name));
   const found = [...installed, ...platformBinaries(join(home, "..", "@oven"))].find(isExecutable);
-  if (!found) throw new Error("Bun is not installed: run `npm ci` first");
+  if (!found) throw new Error("Bun isn't installed; run `npm ci` first");
   return found;
 }
 
@@ -20,7 +20,7 @@ function platformBinaries(folder) {
   return readdirSync(folder).flatMap((name) => ["bun", "bun.exe"].map((file) => join(folder, name, "bin", file)));
 }
 
-/** Whether `path` is the executable. Before the install script runs, the package has a placeholder of a few hundred bytes instead. */
+/** Until the install script has run, the package only has a placeholder of a few hundred bytes. */
 function isExecutable(path) {
   return existsSync(path) && statSync(path).size > 1_000_000;
 }

@@ -1,19 +1,19 @@
-// Replaces this Node process by Bun. If Node cannot do that, runs Bun as a child process.
+// Replaces this Node process with Bun, or runs Bun as a child process if Node can't do that.
 
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import { findBun } from "./find-bun.js";
 
-/** Milliseconds between two checks whether npm's shell still runs. */
+/** How often we check whether npm's shell is still running. */
 const intervalMs = 250;
 
-/** Runs `bun ...args`, and ends this process with the exit status of Bun. Adds `settings` to its environment, unless they are set. */
+/** Runs `bun ...args`, and exits with its status. Adds `settings` to its environment unless they're already set. */
 export function runBun(args, settings = {}) {
   let bun;
   try {
     bun = findBun();
   } catch (error) {
-    console.error(error.code === "MODULE_NOT_FOUND" ? "Bun is not installed: run `npm ci` first" : error.message);
+    console.error(error.code === "MODULE_NOT_FOUND" ? "Bun isn't installed; run `npm ci` first" : error.message);
     process.exit(1);
   }
   const env = { ...settings, ...process.env };
@@ -26,14 +26,14 @@ export function runBun(args, settings = {}) {
   if (isUnderNpm) endWithParent(child);
 }
 
-/** Replaces this process. Node 22.15 and newer can do that, with a warning that it is experimental, which is not printed. */
+/** Node 22.15 and newer can do this, with a warning that it's experimental, which we silence. */
 function replace(bun, args, env) {
   process.removeAllListeners("warning");
   process.on("warning", () => {});
   process.execve(bun, [bun, ...args], env);
 }
 
-/** Ends Bun when the parent process has exited: if npm is stopped, it ends only the shell between npm and this process. */
+/** Ends Bun when our parent exits, because npm only stops the shell between itself and us. */
 function endWithParent(child) {
   const parent = process.ppid;
   const timer = setInterval(() => {

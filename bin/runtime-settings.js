@@ -1,15 +1,14 @@
 import { availableParallelism } from "node:os";
 
 /**
- * Settings that Bun reads when a process starts.
+ * Environment variables that Bun reads when a process starts.
  *
- * Memory: by default, Bun searches all the time for unused pages, and returns them to the kernel. The kernel clears these pages when the next
- * objects need them. With these settings, Bun searches every ten seconds, and no thread touches new pages in advance. That saves 3 to 15% of the
- * CPU time of a create, and costs 50 to 130 MB under writes.
+ * Memory: by default, Bun constantly looks for unused pages and returns them to the kernel, which has to clear them again when they're next needed. With
+ * these settings, Bun only looks every ten seconds, and no thread touches new pages in advance. That saves 3 to 15% of the CPU time of a create, and
+ * costs 50 to 130 MB while there are writes.
  *
- * Threads: Bun's threads read files, compress, and look up names. Their maximum is one per core, and one per look-up that
- * `src/webhooks/name-resolver.ts` has in flight, because a look-up occupies its thread for seconds if no name server responds. A thread starts
- * when it is needed.
+ * Threads: Bun's threads read files, compress and resolve names. They start on demand, up to one per core, plus one for each lookup that
+ * `src/webhooks/name-resolver.ts` runs, because a lookup blocks its thread for seconds if no name server responds.
  */
 export const runtimeSettings = {
   MIMALLOC_PURGE_HOLES_MIN_INTERVAL: "10000",

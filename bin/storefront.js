@@ -4,8 +4,7 @@ import { fileURLToPath } from "node:url";
 import { runBun } from "./run-bun.js";
 import { runtimeSettings } from "./runtime-settings.js";
 
-// Files in the current folder of an operator must not change what the program does. By default, Bun reads two such files, and one of them can name
-// code to run.
+// Files in the current folder mustn't change what the program does. By default, Bun reads two of them, one of which can make it run other code.
 const isolation = ["--no-env-file", `--config=${devNull}`];
 
 runBun(

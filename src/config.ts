@@ -1,5 +1,4 @@
-// The settings and their defaults. No other file reads the environment, so the name of the operator who executes a command is found here too
-// (`operatorName`).
+// Reads the settings and their defaults. No other file reads the environment, so this one also finds out who runs a command (`operatorName`).
 
 import { errorMessage } from "./lib/errors-for-log.ts";
 import { type IpNetwork, toNetwork, toUrlHost } from "./lib/networks.ts";
@@ -15,48 +14,48 @@ export interface Config {
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
-  /** Number of processes that serve the public port, from 1 to 256. */
+  /** Processes that serve the public port, from 1 to 256. */
   readonly workers: number;
-  /** Whether to create the site `demo` with sample records if the database is empty. */
+  /** Whether to create the site `demo` with sample records if there are no sites. */
   readonly demo: boolean;
-  /** Paths of the certificate and of its private key; undefined for HTTP. */
+  /** Paths of the certificate and its private key; undefined for HTTP. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   /** Whether the last entry of `X-Forwarded-For` is the client's address. */
   readonly trustProxy: boolean;
-  /** Whether the last entry of `X-Forwarded-Host` is the host that the client named. */
+  /** Whether the last entry of `X-Forwarded-Host` is the host that the client sent. */
   readonly trustForwardedHost: boolean;
-  /** Default limit of a key in requests per second; 0 for no limit. */
+  /** Default rate limit of a key, in requests per second; 0 for none. */
   readonly rate: number;
-  /** Maximum requests that a key may send at once before `rate` limits it. */
+  /** Requests a key can send in one burst before `rate` kicks in. */
   readonly burst: number;
-  /** Memory budget for snapshots in bytes. */
+  /** Memory budget for snapshots, in bytes. */
   readonly memory: number;
-  /** Seconds after which a connection without activity is closed. */
+  /** Seconds before an idle connection is closed. */
   readonly idleTimeout: number;
-  /** Maximum client connections per process; undefined for a default that depends on the limit of file descriptors. */
+  /** Client connections per process; undefined for a default based on the limit of file descriptors. */
   readonly connections: number | undefined;
-  /** Seconds that a server still serves requests after it was told to stop. During this time, `/readyz` reports that the server is not ready. */
+  /** Seconds to keep serving after being told to stop, while `/readyz` says that the server isn't ready. */
   readonly drain: number;
-  /** Age in days at which journal entries are pruned; undefined to keep all of them. */
+  /** Days after which journal entries are pruned; undefined to keep them all. */
   readonly journalDays: number | undefined;
   readonly logLevel: string;
   /** Whether every request is logged. */
   readonly accessLog: boolean;
-  /** Duration in milliseconds from which a request is logged as slow; `Infinity` to log no request as slow. */
+  /** Milliseconds from which a request is logged as slow; `Infinity` for never. */
   readonly slowMs: number;
-  /** Whether the sites in memory are compared with the database in the background. */
+  /** Whether sites in memory are compared with the database in the background. */
   readonly verify: boolean;
   /** Undefined for no admin listener. */
   readonly admin: AdminAddress | undefined;
   /** Hostnames of the admin listener, besides `localhost` and IP addresses. */
   readonly adminHosts: readonly string[];
-  /** Networks to which webhooks may be delivered although they are not public. */
+  /** Networks that webhooks can reach besides public ones. */
   readonly webhookAllow: readonly IpNetwork[];
-  /** Query parameters that requests may have although the server knows nothing of them. */
+  /** Unknown query parameters to ignore. */
   readonly ignoredParameters: readonly string[];
   /** Whether the public listener serves agents at `/mcp`. */
   readonly mcp: boolean;
-  /** The role of this process: `server` does everything; `worker` and `admin` do one part for a parent that serves with several processes. */
+  /** `server` does everything; `worker` and `admin` do one part for a parent that runs several processes. */
   readonly role: "server" | "worker" | "admin";
 }
 
@@ -64,14 +63,14 @@ export interface AdminAddress {
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
-  /** Whether this is the default address. If the default address is in use, the server starts without the admin listener. */
+  /** Whether this is the default address. If that's in use, the server starts without the admin listener. */
   readonly isDefault: boolean;
 }
 
 /** Settings as text, by the names of their environment variables without `STOREFRONT_`. */
 export type ConfigSources = Readonly<Record<string, string | undefined>>;
 
-/** The names of all settings, without `STOREFRONT_`. ROLE is set only by the main process, for its children. */
+/** Without `STOREFRONT_`. Only the main process sets ROLE, for its children. */
 const settingNames = [
   "ACCESS_LOG",
   "ADMIN",
@@ -105,24 +104,23 @@ type SettingName = (typeof settingNames)[number];
 
 const levels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"];
 
-/** Reads the settings from the environment. @throws ProblemError `bad-request` that names an unknown setting, and suggests a known one */
+/** @throws ProblemError `bad-request` about an unknown setting, with a suggestion */
 export function environment(): ConfigSources {
   const ours = Object.entries(process.env).flatMap(([variable, value = ""]): [string, string][] => {
     const name = /^STOREFRONT_(.*)$/s.exec(variable)?.[1];
     return name === undefined || injected.test(`${name}=${value}`) ? [] : [[name, value]];
   });
-  // A child does not check the names: its parent has checked them, and may be another version of the program.
+  // Children don't check the names. Their parent has, and it may be another version of the program.
   if (!process.env.STOREFRONT_ROLE) for (const [name] of ours) requireKnown(name);
   const given = ours.filter(([, value]) => value !== "");
-  // Hosting platforms say in PORT where a server has to listen. If it isn't a number, it was meant for another program.
+  // Hosting platforms set PORT to where a server should listen. If it isn't a number, it's meant for another program.
   const { PORT = "" } = process.env;
   return Object.fromEntries(/^[0-9]+$/.test(PORT) ? [["PORT", PORT], ...given] : given);
 }
 
 /**
- * Matches the variables that Kubernetes and Docker links set in each pod or container for a service with the name `storefront` or
- * a name that begins with it. Without `STOREFRONT_`, such variables are: `SERVICE_HOST=10.0.0.1`, `PORT=tcp://10.0.0.1:80`,
- * `ADMIN_PORT_8081_TCP_ADDR=10.0.0.1`, `NAME=/web/storefront`.
+ * Matches variables that Kubernetes and Docker links set for a service called `storefront`, or with a name that starts with it. Without `STOREFRONT_`,
+ * they look like `SERVICE_HOST=10.0.0.1`, `PORT=tcp://10.0.0.1:80`, `ADMIN_PORT_8081_TCP_ADDR=10.0.0.1` or `NAME=/web/storefront`.
  */
 const injected =
   /^(?:\w+_)?(?:SERVICE_HOST=|SERVICE_PORT(?:_\w+)?=|PORT=(?:tcp|udp|sctp):\/\/|PORT_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?=|NAME=\/|ENV_\w+=)/;
@@ -130,7 +128,7 @@ const injected =
 function requireKnown(name: string): void {
   if (isSetting(name)) return;
   const meant = findNearest(name, settingNames);
-  const hint = meant ? `did you mean STOREFRONT_${meant}?` : "the settings are in `serve --help`";
+  const hint = meant ? `did you mean STOREFRONT_${meant}?` : "see `serve --help`";
   throw new ProblemError("bad-request", `unknown setting STOREFRONT_${name}: ${hint}`);
 }
 
@@ -138,7 +136,7 @@ function isSetting(name: string): name is SettingName {
   return settingNames.some((known) => known === name);
 }
 
-/** Validates `settings` and adds the defaults. @throws ProblemError `bad-request` that names the first invalid setting */
+/** Validates `settings` and adds the defaults. @throws ProblemError `bad-request` about the first invalid setting */
 export function readConfig(settings: ConfigSources = {}): Config {
   const cert = settings.TLS_CERT;
   const key = settings.TLS_KEY;
@@ -147,10 +145,10 @@ export function readConfig(settings: ConfigSources = {}): Config {
   const rate = number(settings, "RATE", 0, 0, 1_000_000);
   const burst = number(settings, "BURST", Math.max(1, rate * 2), 1, 10_000_000);
   if (rate === 0 && settings.BURST !== undefined)
-    throw new ProblemError("bad-request", `${named("BURST")} has no effect without ${named("RATE")}`);
+    throw new ProblemError("bad-request", `${named("BURST")} only works with ${named("RATE")}; set both`);
   const logLevel = oneOf(settings, "LOG", "info", levels);
   return {
-    // A secret in a file often ends with a line break.
+    // Secrets in files often end with a line break.
     database: settings.DATABASE?.trim() ?? "sqlite:./data/storefront.db",
     host: settings.HOST ?? "127.0.0.1",
     port: number(settings, "PORT", 8080, 0, 65_535),
@@ -179,7 +177,7 @@ export function readConfig(settings: ConfigSources = {}): Config {
   };
 }
 
-/** Parses `--admin`. Returns undefined for `none`. @throws ProblemError `bad-request` if the value is neither `none` nor a host and a port */
+/** @returns undefined for `none` @throws ProblemError `bad-request` if the value is neither `none` nor a host and a port */
 function parseAdminAddress({ ADMIN: text }: ConfigSources): AdminAddress | undefined {
   if (text === undefined) return { host: "127.0.0.1", port: 8081, isDefault: true };
   if (text === "none") return undefined;
@@ -192,12 +190,12 @@ function parseAdminAddress({ ADMIN: text }: ConfigSources): AdminAddress | undef
   );
 }
 
-/** Formats an address as the setting ADMIN contains it. */
+/** Formats an address for the setting ADMIN. */
 export function toAdminText({ host, port }: AdminAddress): string {
   return `${toUrlHost(host)}:${port}`;
 }
 
-/** Parses `--admin-host` to hostnames in their normal form. @throws ProblemError `bad-request` if one of them is not a hostname */
+/** @returns hostnames in normal form @throws ProblemError `bad-request` if one of them isn't a hostname */
 function parseAdminHosts({ ADMIN_HOST: text }: ConfigSources): string[] {
   try {
     return text === undefined ? [] : text.split(",").map(parseHostname);
@@ -206,7 +204,7 @@ function parseAdminHosts({ ADMIN_HOST: text }: ConfigSources): string[] {
   }
 }
 
-/** Parses `--webhook-allow`. @throws ProblemError `bad-request` if the value is not a list of networks */
+/** @throws ProblemError `bad-request` if the value isn't a list of networks */
 function parseNetworks({ WEBHOOK_ALLOW: text }: ConfigSources): IpNetwork[] {
   return (text?.split(",") ?? []).map((part) => {
     const network = toNetwork(part.trim());
@@ -218,18 +216,14 @@ function parseNetworks({ WEBHOOK_ALLOW: text }: ConfigSources): IpNetwork[] {
   });
 }
 
-/** Maximum names of `--ignore-parameters`. */
 const maxIgnored = 50;
 
-/**
- * Parses `--ignore-parameters`.
- * @throws ProblemError `bad-request` for a bad name, too many names, or a name that has an effect: a misspelt `dryRun` must never be ignored
- */
+/** @throws ProblemError `bad-request` for a bad name, too many names, or a name with an effect, because a misspelled `dryRun` must never be ignored */
 function parseIgnoredParameters({ IGNORE_PARAMETERS: text }: ConfigSources): string[] {
   const names = text?.split(",").map((name) => name.trim()) ?? [];
   const option = named("IGNORE_PARAMETERS");
   if (names.length > maxIgnored)
-    throw new ProblemError("bad-request", `${option}: at most ${maxIgnored} names, not ${names.length}`);
+    throw new ProblemError("bad-request", `${option} can have up to ${maxIgnored} names, not ${names.length}`);
   for (const name of names) {
     if (!ignorableName.test(name))
       throw new ProblemError(
@@ -243,26 +237,25 @@ function parseIgnoredParameters({ IGNORE_PARAMETERS: text }: ConfigSources): str
 }
 
 /**
- * Returns the name of the person or program that executes a command, for the journal: `given`, otherwise the first valid name among SUDO_USER,
- * USER and the user of this process, otherwise `unknown`.
- * @throws ProblemError `bad-request` if `given` is not 1 to 64 characters without controls
+ * Who runs a command, for the journal: `given`, or else the first valid name among SUDO_USER, USER and the process's user, or else `unknown`.
+ * @throws ProblemError `bad-request` if `given` isn't 1 to 64 characters, or has control characters
  */
 export function operatorName(given: string | undefined): string {
   if (given !== undefined) {
     if (isOperatorName(given)) return given;
-    throw new ProblemError("bad-request", "--as must be a name of 1 to 64 characters without controls");
+    throw new ProblemError("bad-request", "--as must be a name of 1 to 64 characters, without control characters");
   }
   const { SUDO_USER, USER } = process.env;
   return [SUDO_USER, USER, systemUser()].find(isOperatorName) ?? "unknown";
 }
 
-/** Whether `name` has 1 to 64 characters and no control character, which a terminal or a log could misread. */
+/** Control characters could mess up a terminal or a log. */
 function isOperatorName(name = ""): name is string {
   const length = [...name].length;
   return length >= 1 && length <= 64 && escapeControls(name) === name && !/[\t\n]/.test(name);
 }
 
-/** Returns the environment for a child process that shall have these settings. */
+/** The environment for a child process with these settings. */
 export function toEnvironment(settings: ConfigSources): Record<string, string> {
   const given = Object.entries(settings).map(([name, value]) => [`STOREFRONT_${name}`, value] as const);
   const all = [...Object.entries(process.env), ...given];
@@ -290,7 +283,7 @@ function oneOf(settings: ConfigSources, name: SettingName, fallback: string, wor
   throw new ProblemError("bad-request", `${named(name)} must be one of ${words.join(", ")}, not "${text}"`);
 }
 
-/** Returns the option and the variable of a setting, for messages. */
+/** A setting's option and variable, for messages. */
 function named(name: SettingName): string {
   return `--${name.toLowerCase().replaceAll("_", "-")} (STOREFRONT_${name}${name === "PORT" ? " or PORT" : ""})`;
 }

@@ -1,6 +1,6 @@
-// The entry point: executes one command, and exits with its status.
+// The entry point: runs one command, and exits with its status.
 
 import { runCommand } from "./commands/program.ts";
 
-// A command that has returned is done. Do not wait for anything that is still open, such as a connection to a host that hangs.
+// Exits explicitly, so that nothing that's still open can keep a finished command running, such as a connection to a host that hangs.
 process.exit(await runCommand(process.argv.slice(2)));

@@ -1,5 +1,5 @@
-// Starts a server: opens the database, and starts the public listener, the delivery of webhooks and the background work. The admin listener is
-// started separately, because it can be a process of its own.
+// Starts a server: the database, the public listener, webhook delivery and background work. The admin listener starts separately, because it can have a
+// process to itself.
 
 import { writeSync } from "node:fs";
 import pino, { type Logger } from "pino";
@@ -39,19 +39,19 @@ export interface Running {
   readonly port: number;
   readonly engine: Engine;
   readonly siteViews: SiteViews;
-  /** Answers a question about the activity of a site, as far as this process knows. */
+  /** Answers a question about a site's activity, as far as this process knows. */
   readonly answer: HttpServer["answer"];
-  /** Number of live sites that the server served when it started; undefined if the database could not be read. */
+  /** Live sites served at the start; undefined if the database couldn't be read. */
   readonly sites: number | undefined;
-  /** Returns the metrics of this process. @param checksReadiness whether to check now that this process is ready, by default true */
+  /** Returns this process's metrics. @param checksReadiness whether to check now if it's ready, by default true */
   sample(checksReadiness?: boolean): Promise<MetricsSample>;
-  /** Uses another certificate for new connections. @throws if the certificate is invalid; the previous one then stays in use */
+  /** Applies to new connections. @throws if the certificate is invalid; the previous one then stays in use */
   replaceCertificate(certificate: Certificate): Promise<void>;
-  /** Reports from now on that this process is not ready, and serves for `--drain` more seconds. Resolves after them. */
+  /** Reports that this process isn't ready, but serves for `--drain` more seconds, after which it resolves. */
   drain(): Promise<void>;
-  /** Accepts no new connections, closes idle ones after `idleSeconds`, stops the webhooks, and waits at most 10 seconds for requests in flight. */
+  /** Accepts no new connections, closes idle ones after `idleSeconds`, stops webhooks, and waits up to 10 seconds for requests in flight. */
   finish(idleSeconds: number): Promise<void>;
-  /** Stops everything: waits at most 10 seconds for the requests in flight, and closes the database. */
+  /** Waits up to 10 seconds for requests in flight, and closes the database. */
   stop(): Promise<void>;
 }
 
@@ -61,13 +61,13 @@ export interface StartOptions {
   readonly resources?: readonly Resource[];
   /** Milliseconds since 1970. */
   readonly now?: () => number;
-  /** The clock of the delivery of webhooks; by default, that of the machine. */
+  /** Clock for webhook delivery; by default, the machine's. */
   readonly webhookClock?: Clock;
-  /** The pauses of the verification of the sites in memory. */
+  /** How long the verification of sites in memory pauses. */
   readonly verificationPauses?: VerificationPauses;
 }
 
-/** Starts a server. @throws if the database cannot be opened or the port is in use; everything that was opened is closed before */
+/** @throws if the database can't be opened or the port is in use, after closing everything that was opened */
 export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
   const { certificate, resources = allResources, now = Date.now } = options;
   const connections = connectionsOf(config);
@@ -108,8 +108,8 @@ export async function start(config: Config, options: StartOptions = {}): Promise
 }
 
 /**
- * Opens the database, and creates what all requests share: site views, write queue and change notifier. Starts the verification of the sites in memory.
- * @throws if the database cannot be opened
+ * Opens the database, and creates what all requests share: site views, write queue and change notifier. Starts to verify the sites in memory.
+ * @throws if the database can't be opened
  */
 export async function openStore(
   { database, memory, verify }: Config,
@@ -123,7 +123,9 @@ export async function openStore(
   const siteViews = new SiteViews(engine, resources, memory, { onLost, onDifferences: reports.add });
   await engine
     .openConnections()
-    .catch((error) => log.warn({ err: error }, "some requests cannot be served at present"));
+    .catch((error) =>
+      log.warn({ err: error }, "couldn't open all database connections, so some requests can't be served yet"),
+    );
   const writeQueue = new WriteQueue(engine, siteViews);
   const changeNotifier = new SiteChangeNotifier(engine);
   const verification = startVerification(verify, { engine, siteViews, resources, reports, log, pauses });
@@ -135,7 +137,7 @@ export async function openStore(
     writeQueue,
     changeNotifier,
     verification,
-    /** Stops the verification, and closes the database. */
+
     async close() {
       await verification.stop();
       await engine.close();
@@ -144,16 +146,16 @@ export async function openStore(
 }
 
 const lostCommits =
-  "the database lost the last changes of this site in a failover; earlier ETags and cursors of the site are not valid any more";
+  "the database lost this site's last changes in a failover; the site's earlier ETags and cursors are no longer valid";
 
-/** Creates the index of the system site, which follows its cached snapshot. */
+/** The index follows the cached snapshot of the system site. */
 function createSystemSiteIndex(siteViews: SiteViews, resources: readonly Resource[]): SystemSiteIndex {
   const index = new SystemSiteIndex(resources);
   siteViews.subscribeToSystemSite(index);
   return index;
 }
 
-/** Returns the number of live sites that are neither suspended nor being imported; undefined if the database cannot be read. */
+/** Counts live sites that are neither suspended nor being imported; undefined if the database can't be read. */
 async function countServed(siteViews: SiteViews, index: SystemSiteIndex): Promise<number | undefined> {
   try {
     await siteViews.getUpToDate(systemSite);
@@ -163,35 +165,35 @@ async function countServed(siteViews: SiteViews, index: SystemSiteIndex): Promis
   }
 }
 
-/** The parts of the server that the admin listener uses. */
+/** What the admin listener needs from the server. */
 export interface AdminParts extends Pick<Running, "engine" | "siteViews"> {
-  /** Returns the metrics of all processes that serve the public port. */
+  /** Collects the metrics of all processes that serve the public port. */
   samples(): Promise<readonly MetricsSample[]>;
-  /** Asks all these processes about the activity of a site. The answer of a process is undefined if it does not respond. */
+  /** Asks all these processes about a site's activity. An answer is undefined if the process doesn't respond. */
   askActivity(question: ActivityQuestion): Promise<readonly ActivityAnswer[]>;
-  /** The URL of the public listener. */
+  /** The public listener's URL. */
   readonly publicUrl: string;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
-  /** Loads the script of the console; by default, this process loads it from its own files. */
+  /** Loads the console's script; by default, from this program's files. */
   readonly loadScript?: (() => Promise<ConsoleScript>) | undefined;
 }
 
-/** Starts the admin listener. @throws if the port is in use */
+/** @throws if the port is in use */
 export async function startAdmin(
   config: Config,
   { host, port }: AdminAddress,
   certificate: Certificate | undefined,
   parts: AdminParts,
 ): Promise<Listener> {
-  // Imported only when it is needed: the module is large, and workers do not use it.
+  // Imported late, because it's large and workers don't need it.
   const { serveAdmin } = await import("./admin/server.ts");
-  // Loopback needs no encryption: Prometheus and a tunnel connect to it, and no certificate is issued for a loopback address.
+  // Loopback needs no encryption: only Prometheus or a tunnel connects to it, and nobody issues certificates for loopback addresses.
   const isLoopbackHost = isLoopback(host);
   const tls = isLoopbackHost ? undefined : certificate;
   const log = createLog(config);
   if (!tls && !isLoopbackHost)
-    log.warn({ host, port }, "the admin listener is not encrypted; set --tls-cert and --tls-key");
+    log.warn({ host, port }, "the admin listener isn't encrypted; set --tls-cert and --tls-key");
   const options = { host, port, tls, reusePort: config.role === "admin" || tls !== undefined };
   return serveAdmin(
     { ...options, hostnames: config.adminHosts },
@@ -199,15 +201,15 @@ export async function startAdmin(
   );
 }
 
-/** Returns the URL of the public listener according to the settings. */
+/** The public listener's URL according to the settings. */
 export function toPublicUrl({ host, port, tls }: Config): string {
   return `${tls ? "https" : "http"}://${toUrlHost(host)}:${port}`;
 }
 
-/** The file descriptor of the log. */
+/** File descriptor of the log. */
 const stderr = 2;
 
-/** Creates the log: it writes one line of JSON per event to stderr. */
+/** Logs one line of JSON per event to stderr. */
 export function createLog({ logLevel }: Config): Logger {
   return pino(
     { level: logLevel, base: { pid: process.pid }, serializers: { err: toLoggedError } },
@@ -215,22 +217,21 @@ export function createLog({ logLevel }: Config): Logger {
   );
 }
 
-/** Writes a line synchronously. If writing fails, the line is lost, so that a full disk of the log does not stop the server. */
+/** Writes synchronously. If that fails, the line is lost, because a full log disk mustn't stop the server. */
 function writeLine(line: string): void {
   try {
     writeSync(stderr, escapeControls(line));
   } catch {
-    // The line is lost.
+    // See above.
   }
 }
 
-/** Minimum memory budget of the connections in bytes, even if `--memory` is less. It is enough for some large lists and bodies. */
+/** What connections get even if `--memory` is less, in bytes. Enough for a few large lists and bodies. */
 const minConnectionMemory = 64 * 1024 * 1024;
 
 /**
- * Returns the maximum number of client connections: `--connections`, or a default that depends on the limit of file descriptors.
- * @throws ProblemError `bad-request` if `--connections` needs too many file descriptors. Otherwise the runtime could run out of them, and would then
- * end the process
+ * The maximum number of client connections: `--connections`, or a default based on the limit of file descriptors.
+ * @throws ProblemError `bad-request` if `--connections` needs too many, because Bun ends the process when it runs out
  */
 function connectionsOf({ connections }: Config): number {
   const descriptors = descriptorLimit();
@@ -238,7 +239,7 @@ function connectionsOf({ connections }: Config): number {
   if (connections === undefined || connections <= max) return connections ?? byDefault;
   throw new ProblemError(
     "bad-request",
-    `--connections (STOREFRONT_CONNECTIONS) may be at most ${max}, because this process may open ${descriptors} files; raise \`ulimit -n\``,
+    `--connections (STOREFRONT_CONNECTIONS) can be at most ${max}, because this process can only open ${descriptors} files; lower it, or raise \`ulimit -n\``,
   );
 }
 
@@ -267,7 +268,7 @@ function toHttpOptions(config: Config, tls: Certificate | undefined) {
     idleTimeoutSeconds: idleTimeout,
     slowMs,
     memory: Math.max(memory, minConnectionMemory),
-    // To use a new certificate, the listener opens a second socket on the same port.
+    // To switch to a new certificate, the listener opens a second socket on the same port.
     reusePort: config.role === "worker" || tls !== undefined,
     keyLimit: rate > 0 ? { tokensPerSecond: rate, maxTokens: burst } : undefined,
     failureLimit: { tokensPerSecond: 2, maxTokens: 100 },

@@ -1,7 +1,7 @@
-// Decides where webhooks may lead: which URLs are allowed, and which addresses behind them (contract section 12). This is the only place that decides
-// it: saving, testing and delivering a webhook all call `resolveAllowedUrl`.
+// Decides which URLs webhooks can have, and which addresses may be behind them (contract section 12). Nothing else decides that: saving, testing and
+// delivering a webhook all call `resolveAllowedUrl`.
 //
-// A delivery connects only to the addresses that this function returned for it. So a name cannot lead to another address after the check.
+// A delivery only connects to the addresses that this function returned for it, so a hostname can't point elsewhere after the check.
 
 import { networkInterfaces } from "node:os";
 import ipaddr from "ipaddr.js";
@@ -12,33 +12,32 @@ import { parseHostname } from "../model/hostname.ts";
 import { type LookupAddresses, lookupAddresses } from "./name-resolver.ts";
 
 export interface AddressPolicy {
-  /** Networks that are allowed although they are not public: the value of `--webhook-allow`. */
+  /** Networks that are allowed besides public ones (`--webhook-allow`). */
   readonly allow: readonly IpNetwork[];
-  /** Whether the URL may name this machine. */
+  /** Whether URLs can point to this machine. */
   readonly isLoopbackAllowed: boolean;
   readonly lookup: LookupAddresses;
 }
 
 /**
- * Returns the policy of deliveries and of the command line, which may also save URLs of this machine.
- * @param allow networks that are allowed although they are not public
+ * For deliveries, and for the command line, which can also save URLs that point to this machine.
+ * @param allow networks that are allowed besides public ones
  */
 export function toDeliveryPolicy(allow: readonly IpNetwork[]): AddressPolicy {
   return { allow, isLoopbackAllowed: true, lookup: lookupAddresses };
 }
 
-/** Returns the policy for URLs that the console saves. They may not name this machine. @param allow as of `toDeliveryPolicy` */
+/** For URLs saved in the console, which can't point to this machine. @param allow see `toDeliveryPolicy` */
 export function toConsolePolicy(allow: readonly IpNetwork[]): AddressPolicy {
   return { allow, isLoopbackAllowed: false, lookup: lookupAddresses };
 }
 
-/** The URL of a webhook, and the addresses that its host has at the moment. */
 export interface ResolvedUrl {
-  /** The URL in its normal form. Its host does not end with a dot. */
+  /** In normal form. The host doesn't end with a dot. */
   readonly url: URL;
-  /** The host: a name, or an address without brackets. */
+  /** A name, or an address without brackets. */
   readonly host: string;
-  /** All addresses of the host, in the order in which they should be used. All of them are allowed. */
+  /** The host's current addresses, in the order to try them. All of them are allowed. */
   readonly addresses: readonly string[];
 }
 
@@ -47,12 +46,10 @@ const maxUrlLength = 2048;
 /** The global unicast addresses (RFC 4291, section 2.4, and the IANA registry of IPv6 address space). No other IPv6 address is public. */
 const globalUnicast = networks("2000::/3");
 
-/** Entries of the IANA special-purpose registries that are globally reachable, inside ranges that are not. */
+/** Globally reachable entries of the IANA special-purpose registries, inside ranges that aren't. */
 const reachable = networks("192.0.0.9/32", "192.0.0.10/32", "2001:1::1/128", "2001:1::2/128", "2001:1::3/128");
 
-/**
- * Ranges, by the names of ipaddr.js, that these registries list as globally reachable; and `unicast`, its name for addresses that no registry lists.
- */
+/** Ranges that these registries list as globally reachable, by their names in ipaddr.js. It calls addresses in no registry `unicast`. */
 const reachableRanges: ReadonlySet<string> = new Set([
   "unicast",
   "as112",
@@ -63,42 +60,46 @@ const reachableRanges: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Checks the URL of a webhook, and resolves its hostname once.
- * @throws ProblemError `bad-request` if the URL or one of its addresses is not allowed, `unavailable` if the name cannot be resolved
+ * Checks a webhook's URL, and resolves its hostname once.
+ * @throws ProblemError `bad-request` if the URL or one of its addresses isn't allowed, `unavailable` if the hostname doesn't resolve
  */
 export async function resolveAllowedUrl(text: string, policy: AddressPolicy): Promise<ResolvedUrl> {
   const url = parseUrl(text);
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   const isLoopbackHost = isLoopback(host);
-  if (isLoopbackHost && !policy.isLoopbackAllowed) throw invalidUrlError(`${host} is this machine`);
+  if (isLoopbackHost && !policy.isLoopbackAllowed)
+    throw invalidUrlError(`use a public address; ${host} points to this machine`);
   if (url.protocol !== "https:" && !isLoopbackHost)
-    throw invalidUrlError("a URL that does not lead to this machine must begin with https://");
+    throw invalidUrlError("use https://; http:// only works on this machine");
   const addresses = toAddress(host) ? [host] : await resolve(host, policy);
   const own = ownAddresses();
   for (const address of addresses) {
     const reason = isLoopbackHost ? loopbackError(address) : findAddressError(address, policy, own);
-    if (reason) throw invalidUrlError(address === host ? reason : `${host} has the address ${reason}`);
+    if (reason)
+      throw invalidUrlError(
+        address === host ? `${address} ${reason}` : `${host} has the address ${address}, which ${reason}`,
+      );
   }
   return { url, host, addresses };
 }
 
 /** @throws ProblemError `bad-request` */
 function parseUrl(text: string): URL {
-  if (text.length > maxUrlLength) throw invalidUrlError(`the URL is longer than ${maxUrlLength} characters`);
-  if (/[\s\p{Cc}\\]/u.test(text)) throw invalidUrlError("the URL contains a space, a control character or a backslash");
+  if (text.length > maxUrlLength) throw invalidUrlError(`use ${maxUrlLength} characters or fewer`);
+  if (/[\s\p{Cc}\\]/u.test(text)) throw invalidUrlError("remove spaces, control characters and backslashes");
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !/^https?:\/\//i.test(text)) throw invalidUrlError("it must be a URL such as https://erp.example/hooks");
-  if (url.username || url.password) throw invalidUrlError("the URL must not contain a user name or a password");
-  if (url.hash || text.includes("#")) throw invalidUrlError("the URL must not contain a fragment (`#`)");
-  if (url.port === "0") throw invalidUrlError("port 0 cannot be connected to");
+  if (!url || !/^https?:\/\//i.test(text)) throw invalidUrlError("use a full URL such as https://erp.example/hooks");
+  if (url.username || url.password) throw invalidUrlError("remove the user name and password");
+  if (url.hash || text.includes("#")) throw invalidUrlError("remove the fragment, from `#` on");
+  if (url.port === "0") throw invalidUrlError("use another port; nothing can listen on port 0");
   try {
     url.hostname = parseHostname(url.hostname);
   } catch (error) {
     throw invalidUrlError(errorMessage(error));
   }
-  // Resolvers may ask the DNS for these names, but they always mean this machine (RFC 6761 section 6.3).
+  // These names always mean this machine (RFC 6761 section 6.3), although resolvers may ask the DNS for them.
   if (url.hostname.endsWith(".localhost"))
-    throw invalidUrlError(`${url.hostname} is this machine, which only \`localhost\` may name`);
+    throw invalidUrlError(`${url.hostname} points to this machine, for which only \`localhost\` is allowed`);
   return url;
 }
 
@@ -106,50 +107,47 @@ async function resolve(host: string, { lookup }: AddressPolicy): Promise<readonl
   try {
     return await lookup(host);
   } catch (error) {
-    throw new ProblemError("unavailable", `the name ${host} cannot be resolved`, { cause: error });
+    throw new ProblemError("unavailable", `the hostname ${host} doesn't resolve`, { cause: error });
   }
 }
 
-/** Returns why nothing may be delivered to this address of `localhost`, or undefined if it is allowed. */
+/** Completes "the address …" with why nothing may be delivered to it, if it's an address of `localhost`. */
 function loopbackError(text: string): string | undefined {
   const address = toAddress(text);
   const isThisMachine = address?.range() === "loopback" && innerAddress(address) === address;
-  return isThisMachine ? undefined : `${text}, which is not this machine`;
+  return isThisMachine ? undefined : "isn't this machine";
 }
 
 /**
- * Returns why nothing may be delivered to the address, or undefined if it is allowed.
- * @param own the addresses of this machine, which `--webhook-allow` cannot allow
+ * Completes "the address …" with why nothing may be delivered to it.
+ * @param own this machine's addresses, which even `--webhook-allow` can't allow
  */
 function findAddressError(text: string, { allow }: AddressPolicy, own: ReadonlySet<string>): string | undefined {
   const address = toAddress(text);
-  if (!address) return `${text}, which cannot be judged`;
+  if (!address) return "isn't a known kind of address";
   const inner = innerAddress(address);
   const range = inner.range();
-  // Connections to an unspecified address (0.0.0.0 or ::) reach this machine, too.
+  // An unspecified address (0.0.0.0 or ::) also connects to this machine.
   const isOwn = range === "loopback" || range === "unspecified" || own.has(inner.toString());
-  if (isOwn) return `${text}, which is this machine`;
+  if (isOwn) return "is this machine";
   if (isPublic(inner) || isWithin(inner, allow) || isWithin(address, allow)) return undefined;
-  return `${text}, which is not public (${range}); --webhook-allow allows other networks`;
+  return `isn't public (${range}); allow its network with --webhook-allow`;
 }
 
-/** Returns the present addresses of this machine's network interfaces, in the form of `toString`. */
+/** Of this machine's network interfaces, in the form of `toString`. */
 function ownAddresses(): ReadonlySet<string> {
   const interfaces = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
   return new Set(interfaces.flatMap(({ address }) => toAddress(address)?.toString() ?? []));
 }
 
-/** Whether the address is globally reachable by the IANA special-purpose address registries (RFC 6890). */
+/** Whether the address is globally reachable according to the IANA special-purpose address registries (RFC 6890). */
 function isPublic(address: IpAddress): boolean {
   if (isWithin(address, reachable)) return true;
   if (address.kind() === "ipv6" && !isWithin(address, globalUnicast)) return false;
   return reachableRanges.has(address.range());
 }
 
-/**
- * Returns the IPv4 address that an IPv6 address leads to: IPv4-mapped (RFC 4291), NAT64 (RFC 6052) or 6to4 (RFC 3056). Returns any other address
- * unchanged.
- */
+/** Unwraps IPv4 addresses inside IPv6 ones: IPv4-mapped (RFC 4291), NAT64 (RFC 6052) and 6to4 (RFC 3056). */
 function innerAddress(address: IpAddress): IpAddress {
   const bytes = address.toByteArray();
   if (isWithin(address, translated)) return new ipaddr.IPv4(bytes.slice(12));

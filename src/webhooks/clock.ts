@@ -1,12 +1,11 @@
-// The time of the delivery of webhooks, which comes from outside, so that the simulation in the tests decides it.
+// The clock of webhook delivery, which is passed in so that the tests can simulate time.
 
-/** The clocks and the timer of the runner. */
 export interface Clock {
-  /** The wall clock, in milliseconds since 1970. It can be set back or forward. */
+  /** Wall clock, in milliseconds since 1970. May be set back or forward. */
   now(): number;
-  /** A monotonic clock, in milliseconds since some moment. It never goes back. */
+  /** In milliseconds since some moment. Never goes back. */
   monotonicMs(): number;
-  /** Calls `callback` after this time. Returns a function that cancels the call. The timer does not keep the process alive. */
+  /** Doesn't keep the process alive. @returns a function that cancels the call */
   callAfter(milliseconds: number, callback: () => void): () => void;
 }
 

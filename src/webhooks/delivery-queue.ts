@@ -1,11 +1,11 @@
-// Decides which webhook is delivered next. At most half of the deliveries are to receivers whose last attempt failed or was slow, and at most an
-// eighth are of one site. So receivers that do not respond, or respond slowly, do not delay the others.
+// Decides which webhook is delivered next. At most half of all deliveries go to receivers whose last attempt failed or was slow, and at most an eighth
+// belong to one site. So receivers that are slow or don't respond can't hold up the others.
 
-/** Maximum deliveries in flight in this process (contract section 12). */
+/** Deliveries in flight in this process (contract section 12). */
 const maxRunning = 64;
-/** Maximum deliveries in flight to receivers that are probably slow. */
+/** To receivers that are probably slow. */
 const maxSlow = maxRunning / 2;
-/** Maximum deliveries in flight of one site. */
+/** For one site. */
 const maxOfSite = 8;
 
 type Speed = "quick" | "slow";
@@ -15,22 +15,22 @@ interface QueuedDelivery {
   readonly speed: Speed;
 }
 
-/** The webhooks that wait for a delivery or are being delivered. A webhook is in it at most once. */
+/** Has each webhook at most once, either waiting or being delivered. */
 export class DeliveryQueue {
-  /** The sites of the waiting webhooks, by webhook. Each map is in the order of waiting. */
+  /** Site by webhook, longest waiting first. */
   readonly #waiting: Record<Speed, Map<number, number>> = { quick: new Map(), slow: new Map() };
   readonly #running = new Map<number, QueuedDelivery>();
-  /** Webhooks that were added again during their delivery. */
+  /** Webhooks that were enqueued again during their delivery. */
   readonly #addedWhileRunning = new Set<number>();
   readonly #start: (webhook: number, site: number) => void;
   #isEnded = false;
 
-  /** @param start starts a delivery; call `finishDelivery` when it has ended */
+  /** @param start starts a delivery; call `finishDelivery` once it's done */
   constructor(start: (webhook: number, site: number) => void) {
     this.#start = start;
   }
 
-  /** Adds the webhook at the end of the queue. If it is being delivered, it is not added; `finishDelivery` then returns true. */
+  /** Doesn't enqueue a webhook that's being delivered, but makes `finishDelivery` return true. */
   enqueue(webhook: number, { site, speed }: QueuedDelivery): void {
     if (this.#running.has(webhook)) return void this.#addedWhileRunning.add(webhook);
     this.#waiting[speed === "slow" ? "quick" : "slow"].delete(webhook);
@@ -38,14 +38,13 @@ export class DeliveryQueue {
     this.#startWaiting();
   }
 
-  /** Ends the delivery of the webhook, and starts waiting ones. Returns whether the webhook was added again in between. */
+  /** @returns whether the webhook was enqueued again in between */
   finishDelivery(webhook: number): boolean {
     this.#running.delete(webhook);
     this.#startWaiting();
     return this.#addedWhileRunning.delete(webhook);
   }
 
-  /** Starts no more deliveries. */
   stopStarting(): void {
     this.#isEnded = true;
   }
@@ -58,7 +57,7 @@ export class DeliveryQueue {
     }
   }
 
-  /** Starts the first delivery that may start. It skips only webhooks of sites that have the maximum of deliveries in flight. */
+  /** Skips webhooks whose site already has `maxOfSite` deliveries in flight. */
   #startNext(speed: Speed): boolean {
     for (const [webhook, site] of this.#waiting[speed]) {
       if (this.#count((delivery) => delivery.site === site) >= maxOfSite) continue;

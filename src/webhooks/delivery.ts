@@ -1,6 +1,6 @@
-// Delivers the next event of a webhook: acquires the lease, prepares the event, and makes at most one attempt per call.
+// Delivers a webhook's next event: acquires the lease, prepares the event, and makes at most one attempt.
 //
-// Everything on which an event depends is saved before it is sent for the first time. So each attempt, in whichever process, sends the same event.
+// Everything that an event depends on is saved before the first attempt, so that every attempt sends the same event, in whichever process.
 
 import type { IpNetwork } from "../lib/networks.ts";
 import { randomText } from "../lib/text.ts";
@@ -50,38 +50,36 @@ import {
 
 export type RunnerEngine = Pick<Engine, "readHeads" | "readJournalPage" | "readDatabaseId" | "commit"> & WebhookStore;
 
-/** `delivered`: 2xx. `refused`: another status. `failed`: no response. `interrupted`: aborted by this process. */
+/** `delivered`: 2xx. `refused`: any other status. `failed`: no response. `interrupted`: aborted by this process. */
 export type AttemptOutcome = "delivered" | "refused" | "failed" | "interrupted";
 
 export interface DeliveryDependencies {
   readonly engine: RunnerEngine;
   readonly send: (delivery: Delivery, signal: AbortSignal) => Promise<DeliveryResponse>;
   readonly clock: Clock;
-  /** Returns a number from 0 to 1. */
+  /** From 0 to 1. */
   readonly random: () => number;
   readonly lastSent: LastSent;
   readonly onAttempt: (outcome: AttemptOutcome, webhook: ServedWebhook, milliseconds: number) => void;
   readonly onPause: (webhook: ServedWebhook, reason: string) => void;
   readonly index: SystemSiteIndex;
-  /** Catches up the index with the system site. */
+  /** Brings the index up to date with the system site. */
   readonly catchUpIndex: () => Promise<unknown>;
-  /** Returns how often an operator had resumed a webhook, or changed its URL, as of the last scan; undefined for an unknown webhook. */
+  /** How often a webhook had been resumed or given another URL as of the last scan; undefined for an unknown webhook. */
   readonly knownResumes: (webhook: number) => number | undefined;
-  /** The resources by name. */
+  /** By name. */
   readonly resources: ReadonlyMap<string, Resource>;
   /** Identifies this process. */
   readonly holder: string;
 }
 
-/** The event to deliver, and whether there is more to deliver after it. */
 interface NextEvent {
   readonly event: WebhookEvent;
   readonly hasMore: boolean;
 }
 
 /**
- * Acquires or renews the lease of the webhook, and makes at most one attempt. Keeps the lease in `leaseRef` if there is more to deliver; otherwise
- * releases it.
+ * Keeps the lease in `leaseRef` if there's more to deliver, and releases it otherwise.
  * @param stop aborts the attempt
  */
 export async function deliverNext(
@@ -97,32 +95,32 @@ export async function deliverNext(
   const lease = await acquireOrRenewLease(webhook, leaseRef, dependencies);
   if (!lease) return "later";
   const { state } = lease;
-  // An operator has resumed the webhook, or changed its URL, perhaps after the index was read above.
+  // Someone has resumed the webhook or changed its URL, perhaps after the index was read above.
   if (state.resumes !== knownResumes(id)) await catchUpIndex();
   if (index.findActive(id)?.url !== webhook.url) return releaseChangedLease(leaseRef);
   if (state.home !== (await engine.readDatabaseId()) || isBackingOff(state, clock.now()))
     return releaseLease(leaseRef, "later");
-  // Yield: the leases of many webhooks are acquired together, and reading an event takes one or two milliseconds.
+  // Leases of many webhooks are acquired together, and reading an event takes one or two milliseconds.
   await yieldToEventLoop();
   const next = await prepareNextEvent(lease, webhook, dependencies);
   if (next === "lost") return releaseChangedLease(leaseRef);
   if (next === "none") return releaseLease(leaseRef, "done");
   if (next === "skipped") return releaseLease(leaseRef, "later");
   if (lease.state.goneAt !== null) {
-    // The rows of the site are perhaps being deleted, because a renewal of the sandbox has replaced the site after the index was read above.
+    // The changes may only be gone because a sandbox refresh has replaced the site since the index was read above, and is deleting its rows.
     await catchUpIndex();
     if (index.findActive(id)?.site !== webhook.site) return releaseChangedLease(leaseRef);
   }
   return attemptDelivery(next, webhook, leaseRef, dependencies, stop);
 }
 
-/** Returns undefined if another process has the lease. */
+/** Undefined if another process has the lease. */
 async function acquireOrRenewLease(
   webhook: ServedWebhook,
   leaseRef: LeaseRef,
   { engine, holder, clock }: DeliveryDependencies,
 ): Promise<WebhookLease | undefined> {
-  // The renewal of a sandbox has moved the webhook to another site, where it has another state.
+  // A sandbox refresh has moved the webhook to another site, where it has another state.
   if (leaseRef.lease && leaseRef.lease.state.site !== webhook.site) await releaseChangedLease(leaseRef);
   const { lease } = leaseRef;
   const isRenewed = lease !== undefined && lease.usableMs > 0 && (await lease.renew());
@@ -132,12 +130,12 @@ async function acquireOrRenewLease(
 
 // The event: a page of changes, or `storefront.gone` if changes after the cursor are gone.
 
-/** Maximum times that the cursor is moved to the head while one event is prepared, because the changes after it are gone. */
+/** How often we move the cursor to the head for one event, because the changes after it are gone. */
 const maxRestarts = 3;
 
 /**
- * Returns the event to deliver, and saves what its next attempts need. Moves the cursor past changes of resources that the webhook does not follow.
- * @returns `none`: nothing to deliver; `skipped`: the cursor only moved past changes of other resources; `lost`: others have changed the state, or
+ * Also saves what later attempts need, and moves the cursor past changes to resources the webhook doesn't follow.
+ * @returns `none`: nothing to deliver; `skipped`: the cursor only moved past changes to other resources; `lost`: someone else has changed the state, or
  * the lease has ended
  */
 async function prepareNextEvent(
@@ -168,20 +166,20 @@ async function prepareNextEvent(
       if (!page.hasMore) return "skipped";
     }
   }
-  throw new RetryableError("the site was restored, or its journal pruned, several times while an event was prepared");
+  throw new RetryableError(
+    "the site was restored or its journal pruned several times while an event was being prepared",
+  );
 }
 
-/**
- * Reads the page that is being delivered, or else the next one. Returns `gone` if changes after the cursor are missing or belong to another epoch.
- */
+/** Reads the page that's being delivered, or the next one. `gone`: changes after the cursor are missing, or belong to another epoch. */
 async function readPage(
   { state }: WebhookLease,
   { resources }: ServedWebhook,
   { engine }: DeliveryDependencies,
 ): Promise<FeedPage | "gone"> {
   const { site, cursor: since, epoch, last } = state;
-  // A page that is being delivered is read up to its last revision. Another program version may see more changes in it, so the limit is its number of
-  // revisions.
+  // A page that's being delivered is read again up to its last revision. The limit is its number of revisions, because another version of the program may
+  // see more changes in it.
   const limit = last > 0 ? last - revisionInCursor(since) : maxChangesPerEvent;
   const until = last > 0 ? { until: last } : {};
   try {
@@ -193,7 +191,7 @@ async function readPage(
   }
 }
 
-/** Saves the first and last revision of a page before its first attempt. Returns whether the state could be changed. */
+/** Needed before the first attempt. @returns whether the state could be changed */
 async function savePageBounds(lease: WebhookLease, { changes, next, head }: FeedPage): Promise<boolean> {
   const first = changes[0]?.change.revision as number;
   const last = revisionInCursor(next);
@@ -203,9 +201,9 @@ async function savePageBounds(lease: WebhookLease, { changes, next, head }: Feed
 }
 
 /**
- * Moves the cursor to the head of the site. `storefront.gone` is then delivered first: it tells the receiver to read the lists again. Returns whether
- * the state could be changed.
+ * Makes `storefront.gone` the next event, so that the receiver reads the lists again.
  * @param isLost whether the database has lost changes that were sent
+ * @returns whether the state could be changed
  */
 async function moveCursorToHead(
   lease: WebhookLease,
@@ -222,12 +220,13 @@ async function moveCursorToHead(
 
 // The attempt.
 
-/** The actor of the changes that the runner makes. */
+/** Shown in the journal for the runner's own changes. */
 const actor = "webhook";
 
 /**
- * Sends the event once, and releases the lease unless there is more to deliver. Returns when the next delivery may start.
+ * Sends the event once, and releases the lease unless there's more to deliver.
  * @param stop aborts the request
+ * @returns when the next delivery may start
  */
 async function attemptDelivery(
   { event, hasMore }: NextEvent,
@@ -238,11 +237,11 @@ async function attemptDelivery(
 ): Promise<NextDelivery> {
   const { engine, clock, onAttempt } = dependencies;
   const secrets = await engine.readWebhookSecrets(webhook);
-  // Yield: the reads of many webhooks complete together, and preparing each request takes about a millisecond.
+  // Reads for many webhooks complete together, and preparing each request takes about a millisecond.
   await yieldToEventLoop();
   const at = clock.now();
   const valid = validSecrets(secrets, at);
-  // A webhook without a secret is being removed.
+  // Without a secret, the webhook is being removed.
   if (valid.length === 0) return releaseLease(leaseRef, "later");
   const delivery = toDelivery(webhook.url, event, at, valid);
   const sent = await sendWithinLease(delivery, event, leaseRef.lease as WebhookLease, dependencies, stop);
@@ -258,7 +257,6 @@ async function attemptDelivery(
   return result;
 }
 
-/** A request that was sent, and its result. */
 interface SentRequest {
   readonly received: DeliveryResponse;
   readonly outcome: AttemptOutcome;
@@ -266,8 +264,8 @@ interface SentRequest {
 }
 
 /**
- * Sends a request, which is aborted at `stop` and at the end of the lease. Returns undefined, and sends nothing, if one of these has come already.
- * @param event the event in the request
+ * Aborts the request at `stop` or the end of the lease. Sends nothing and returns undefined if it's already time for that.
+ * @param event what's in the request
  */
 async function sendWithinLease(
   delivery: Delivery,
@@ -279,19 +277,19 @@ async function sendWithinLease(
   const { signal, cancel } = abortAtLeaseEnd(lease, clock, stop);
   const startedAt = clock.monotonicMs();
   lastSent.trackSent(lease.state, event.next);
-  // Await nothing between this check and the request. Otherwise the request could be sent after the end of the lease.
+  // Don't await anything between this check and the request, or it could be sent after the lease has ended.
   const received = signal.aborted ? undefined : await send(delivery, signal);
   cancel();
   if (!received) return undefined;
   return { received, outcome: outcomeOf(received, signal), milliseconds: Math.round(clock.monotonicMs() - startedAt) };
 }
 
-/** Returns the secrets that sign a delivery at that time. @param at milliseconds since 1970 */
+/** @param at milliseconds since 1970 */
 function validSecrets(secrets: readonly WebhookSecret[], at: number): string[] {
   return secrets.filter(({ until }) => until === null || until > at).map(({ secret }) => secret);
 }
 
-/** Returns a signal that aborts at `stop`, or one second before the lease ends, and a function that removes its listener and timer. */
+/** The signal aborts at `stop`, or one second before the lease ends. Call `cancel` once it's no longer needed. */
 function abortAtLeaseEnd(lease: WebhookLease, clock: Clock, stop: AbortSignal) {
   const controller = new AbortController();
   const abort = () => controller.abort();
@@ -305,7 +303,7 @@ function abortAtLeaseEnd(lease: WebhookLease, clock: Clock, stop: AbortSignal) {
   return { signal: controller.signal, cancel };
 }
 
-/** @param at when it is sent, in milliseconds since 1970 */
+/** @param at when it's sent, in milliseconds since 1970 */
 function toDelivery(url: string, { id, body }: WebhookEvent, at: number, secrets: readonly string[]): Delivery {
   const headers = { "content-type": "application/json", "user-agent": "Storefront" };
   return { url, headers: { ...headers, ...signatureHeaders(id, at, body, secrets) }, body };
@@ -318,8 +316,8 @@ function outcomeOf({ status, fault }: DeliveryResponse, { aborted }: AbortSignal
 }
 
 /**
- * Saves the result of an attempt: after a success the new cursor, after a failure the back-off and perhaps a pause. Returns when the next delivery
- * may start.
+ * Saves the new cursor after a success, or the back-off after a failure, which may pause the webhook.
+ * @returns when the next delivery may start
  */
 async function saveResponse(
   received: DeliveryResponse,
@@ -342,7 +340,7 @@ async function saveResponse(
   return result;
 }
 
-/** Pauses a webhook, unless an operator has resumed it since `before`. Returns whether this process has paused it. */
+/** Unless someone has resumed the webhook since `before`. @returns whether this process has paused it */
 async function pause(
   webhook: ServedWebhook,
   reason: string,
@@ -353,13 +351,13 @@ async function pause(
   const paused = await changePause(engine, webhook, { Paused: toInstant(at), Reason: reason }, at);
   const [state] = await engine.readWebhookStates([webhook]);
   if (paused?.kind !== "done" || state?.resumes === before.resumes) return paused?.kind === "done";
-  // `webhook resume` changes the state before the record, so this pause came too late. Undo it, unless the record was changed after it.
+  // `webhook resume` changes the state before the record, so our pause came too late. We undo it, unless the record has changed since.
   const version = versionOf(paused.epoch, paused.revision);
   await changePause(engine, webhook, { Paused: "", Reason: "" }, at, version);
   return false;
 }
 
-/** Pauses or resumes a webhook by a change of its record, as an operator does. @param version the version that the record must have, if given */
+/** Changes the webhook's record, as an operator would. @param version the version the record must have, if given */
 async function changePause(
   engine: RunnerEngine,
   { webhook: id }: ServedWebhook,
@@ -373,7 +371,7 @@ async function changePause(
   return outcome;
 }
 
-/** Saves an attempt for `webhook deliveries`. If that fails, only this entry is missing: nothing depends on it. */
+/** For `webhook deliveries`. If this fails, there's an entry missing there, but nothing else depends on it. */
 async function saveAttempt(
   engine: RunnerEngine,
   webhook: ServedWebhook,
@@ -383,8 +381,6 @@ async function saveAttempt(
   await engine.addWebhookAttempt(webhook, made, exchange).catch(() => {});
 }
 
-// The test delivery of `webhook test`.
-
 interface TestedWebhook extends WebhookRef {
   readonly siteName: string;
   readonly url: string;
@@ -393,8 +389,8 @@ interface TestedWebhook extends WebhookRef {
 type TestEngine = Pick<WebhookStore, "readWebhookStates" | "readWebhookSecrets" | "addWebhookAttempt">;
 
 /**
- * Sends `storefront.test` once, whether or not the webhook is paused, and saves the attempt. The cursor does not move.
- * @param allow networks that are allowed although they are not public
+ * Sends `storefront.test` once, even if the webhook is paused, and saves the attempt. Doesn't move the cursor.
+ * @param allow networks that are allowed besides public ones
  * @throws ProblemError `not-found` if the webhook has no state
  */
 export async function deliverTest(
@@ -403,7 +399,8 @@ export async function deliverTest(
   allow: readonly IpNetwork[],
 ): Promise<DeliveryAttempt> {
   const [state] = await engine.readWebhookStates([webhook]);
-  if (!state) throw new ProblemError("not-found", `the webhook ${webhook.webhook} is incomplete`);
+  if (!state)
+    throw new ProblemError("not-found", `webhook ${webhook.webhook} is incomplete; remove it and add it again`);
   const at = Date.now();
   const secrets = validSecrets(await engine.readWebhookSecrets(webhook), at);
   const event = testEvent(state, webhook.siteName, randomText(8), at);

@@ -1,5 +1,5 @@
-// The webhooks that the runner knows: their states and the heads of their sites, as of the last scan. They are read in chunks, with a tick of the event
-// loop after each, and show which webhooks may have changes to deliver.
+// Reads webhook states and the heads of their sites for the runner's scan, which show who may have changes to deliver. Reads them in chunks, with a tick
+// of the event loop after each.
 
 import { readInChunks } from "../lib/yielding.ts";
 import type { Head } from "../model/head.ts";
@@ -10,17 +10,17 @@ import type { RunnerEngine } from "./delivery.ts";
 import type { LastSent } from "./last-sent.ts";
 import { isBackingOff } from "./retry-policy.ts";
 
-/** Webhooks or sites per read. It takes about a millisecond. */
+/** A read of this many webhooks or sites takes about a millisecond. */
 const rowsPerRead = 200;
 
 /** A webhook as of the last scan. */
 export interface KnownWebhook {
   readonly state: WebhookState;
-  /** The head of its site. */
+  /** Its site's head. */
   readonly head: Head;
 }
 
-/** Reads the states and heads of the webhooks of `active` that may deliver in this database, by ID. */
+/** Skips webhooks that may not deliver from this database. @returns by ID */
 export async function readKnownWebhooks(
   active: readonly ServedWebhook[],
   engine: Pick<RunnerEngine, "readDatabaseId" | "readWebhookStates" | "readHeads">,

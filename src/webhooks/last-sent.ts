@@ -1,20 +1,20 @@
-// Remembers the last event that this process sent for each webhook, to detect that the database has lost changes which were delivered.
+// Remembers the last event this process sent for each webhook, to detect that the database has lost changes that were already delivered.
 //
-// A failover can lose commits. The database then has neither the last changes nor the cursor after their delivery, and later changes get the same
-// revisions. A page of these would not continue what the receiver has.
+// If a failover loses commits, the database has neither the last changes nor the cursor that says they were delivered, and new changes get the same
+// revisions. A page of those wouldn't continue from what the receiver has.
 
 import type { WebhookState } from "../model/webhooks.ts";
 import { detectCursorEntryLoss, type JournalReads } from "../store/changes/feed.ts";
 import { revisionInCursor } from "../store/database/cursor.ts";
 
 interface SentEvent {
-  /** The `Next` of the event. */
+  /** The event's `Next`. */
   readonly cursor: string;
   readonly epoch: string;
   readonly rewinds: number;
 }
 
-/** The last event that this process sent for each webhook, accepted or not. */
+/** Counts events whether or not they were accepted. */
 export class LastSent {
   readonly #events = new Map<number, SentEvent>();
 
@@ -22,12 +22,12 @@ export class LastSent {
     this.#events.set(webhook, { cursor, epoch, rewinds });
   }
 
-  /** Removes all webhooks but these. */
+  /** Forgets all other webhooks. */
   keep(webhooks: ReadonlyMap<number, unknown>): void {
     for (const webhook of this.#events.keys()) if (!webhooks.has(webhook)) this.#events.delete(webhook);
   }
 
-  /** Whether this process has sent more than the state says: an attempt is in flight or failed, or the database has lost its last commits. */
+  /** Whether we've sent more than the state says. An attempt is in flight or has failed, or the database has lost its last commits. */
   isAhead(state: WebhookState): boolean {
     const sent = this.#sentIn(state);
     return (
@@ -36,23 +36,20 @@ export class LastSent {
     );
   }
 
-  /** Whether the database has lost changes that this process has sent, although the epoch of the site is the same. */
+  /** Whether the database has lost changes that we've sent, although the site's epoch is the same. */
   async isLost(state: WebhookState, engine: JournalReads): Promise<boolean> {
     const sent = this.#sentIn(state);
     if (!sent || sent.cursor === state.cursor) return false;
     return sent.rewinds > state.rewinds || (await detectCursorEntryLoss(engine, state.site, sent.cursor, state.epoch));
   }
 
-  /**
-   * Returns the next number of rewinds, higher than in any event that this process has sent. Other processes then ignore their own last events.
-   */
+  /** Higher than in any event that this process has sent, so that other processes ignore the last events they remember. */
   nextRewind({ webhook, rewinds }: WebhookState): number {
     return Math.max(rewinds, this.#events.get(webhook)?.rewinds ?? 0) + 1;
   }
 
   /**
-   * Returns the last event if it was sent in the present epoch and after the last rewind; otherwise undefined. After a change of the epoch, the
-   * receiver gets `storefront.gone` in any case.
+   * The last event, unless it was sent in another epoch or before the last rewind. After a change of epoch, the receiver gets `storefront.gone` anyway.
    */
   #sentIn({ webhook, epoch, rewinds }: WebhookState): SentEvent | undefined {
     const sent = this.#events.get(webhook);

@@ -1,26 +1,25 @@
-// The lease: the right of one process to deliver a webhook for 25 s (contract section 12).
+// A lease lets one process deliver a webhook for 25 s (contract section 12).
 //
-// One clock judges the end of a lease: that of the database (with SQLite, of the machine). This process measures the age of its lease on a clock that
-// never goes back, from before its call to the database. So it never believes that it has a lease that has already ended.
+// Only the database's clock decides when a lease ends (with SQLite, the machine's). The process measures its lease's age on a clock that never goes back,
+// starting before the call to the database, so it never believes that it still has a lease after it has ended.
 //
-// Each change of a webhook's state is a compare-and-set. It succeeds only if this process has the lease, and if cursor, number of rewinds and number
-// of resumes are unchanged. So a process without the lease changes nothing, and no attempt undoes `webhook rewind` or `webhook resume`.
+// Every change to a webhook's state is a compare-and-set, which only succeeds if this process has the lease and nobody has changed the cursor or the
+// counts of rewinds and resumes. So a process without the lease can't change anything, and no attempt can undo `webhook rewind` or `webhook resume`.
 //
-// A request is aborted one second before the lease ends, so that another process does not send the same page at the same time. A page is sent twice
-// if its process was stopped for longer than its lease, did not get the response, or could not save the new cursor. The event ID and the body are
-// the same both times.
+// Requests are aborted one second before the lease ends, so that two processes don't send the same page at the same time. A page is only sent twice if its
+// process was stopped for longer than its lease, didn't get the response, or couldn't save the new cursor. Both times, it has the same event ID and body.
 
 import type { WebhookRef, WebhookState, WebhookStateUpdate, WebhookStore } from "../model/webhooks.ts";
 import type { Clock } from "./clock.ts";
 
-/** Milliseconds that a lease lasts (contract section 12). */
+/** Contract section 12. */
 const leaseMs = 25_000;
-/** Age in milliseconds from which a lease is renewed before a request. The remaining time is then longer than the maximum time of a request. */
+/** An older lease is renewed before a request. What's left of a younger one is enough for any request. */
 const renewAfterMs = leaseMs / 3;
-/** Milliseconds before the end of a lease in which no request is sent, and requests in flight are aborted. */
+/** How long before the end of a lease we stop sending requests and abort those in flight. */
 const safetyMarginMs = 1000;
 
-/** Maximum attempts to release a lease while operators change the state. */
+/** For when operators keep changing the state. */
 const maxReleaseAttempts = 10;
 
 type LeaseEngine = Pick<WebhookStore, "acquireWebhookLease" | "compareAndSetWebhook">;
@@ -32,18 +31,15 @@ interface LeaseOptions {
   readonly clock: Clock;
 }
 
-/** Acquires the lease of a webhook. Returns undefined if another process has it, or the webhook was removed. */
+/** @returns undefined if another process has the lease, or the webhook was removed */
 export async function acquireLease(webhookRef: WebhookRef, options: LeaseOptions): Promise<WebhookLease | undefined> {
-  // Taken before the call: on the clock of the database, the lease lasts at least `leaseMs` from now.
+  // Before the call, so that on the database's clock, the lease lasts at least `leaseMs` from here.
   const takenAt = options.clock.monotonicMs();
   const state = await options.engine.acquireWebhookLease(webhookRef, options.holder, leaseMs);
   return state && new WebhookLease(state, takenAt, options);
 }
 
-/**
- * The lease of this process on a webhook, with the state of the webhook. Until the lease ends, other processes change this state only to rewind or
- * resume the webhook.
- */
+/** This process's lease, and the webhook's state. Until the lease ends, others only change the state to rewind or resume the webhook. */
 export class WebhookLease {
   #state: WebhookState;
   #takenAt: number;
@@ -59,12 +55,12 @@ export class WebhookLease {
     return this.#state;
   }
 
-  /** Milliseconds in which a request may still be sent; 0 or less if it is too late. */
+  /** How long requests can still be sent; 0 or less if it's too late. */
   get usableMs(): number {
     return this.#takenAt + leaseMs - safetyMarginMs - this.#options.clock.monotonicMs();
   }
 
-  /** Renews the lease if a third of its time has passed. Returns whether this process still has the lease. The renewal reads the state again. */
+  /** Renews the lease and rereads the state once a third of its time is over. @returns whether this process still has the lease */
   async renew(): Promise<boolean> {
     const { clock, engine, holder } = this.#options;
     const takenAt = clock.monotonicMs();
@@ -76,7 +72,7 @@ export class WebhookLease {
     return true;
   }
 
-  /** Changes the state, if this process has the lease and the webhook was neither rewound nor resumed. Returns whether the state was changed. */
+  /** @returns false if this process no longer has the lease, or the webhook was rewound or resumed; nothing has changed then */
   async update(update: WebhookStateUpdate): Promise<boolean> {
     const { engine, holder } = this.#options;
     const { cursor, rewinds, resumes } = this.#state;
@@ -85,15 +81,12 @@ export class WebhookLease {
     return isDone;
   }
 
-  /**
-   * Releases the lease, so that other processes can deliver the webhook at once, and applies `update` in the same change of the state. Does neither, and
-   * returns false, if this process no longer has the lease, or the webhook was rewound or resumed.
-   */
+  /** Releases the lease in the same change that applies `update`, so that other processes can deliver immediately. @returns like `update` */
   release(update: WebhookStateUpdate = {}): Promise<boolean> {
     return this.update({ ...update, ...released });
   }
 
-  /** Releases the lease even if the webhook was rewound or resumed: reads the state again, and changes nothing else in it. */
+  /** Even if the webhook was rewound or resumed. */
   async releaseAnyway(): Promise<void> {
     const { engine, holder } = this.#options;
     for (let attempt = 0; attempt < maxReleaseAttempts; attempt++) {
@@ -105,20 +98,17 @@ export class WebhookLease {
 
 const released: WebhookStateUpdate = { holder: null, leaseUntil: 0 };
 
-/**
- * When the next delivery of a webhook may start. `more`: at once. `done`: after the next change of its site. `later`: after the next scan, or after a
- * change of its site once the cool-down is over.
- */
+/** When a webhook's next delivery may start. `more`: right away. `done`: after a change. `later`: after a scan, or a change once the cool-down is over. */
 export type NextDelivery = "more" | "done" | "later";
 
-/** Refers to the lease, which is kept between two deliveries while there is more to deliver; undefined if this process has none. */
+/** Keeps the lease between deliveries while there's more to deliver; undefined if this process has none. */
 export interface LeaseRef {
   lease?: WebhookLease | undefined;
 }
 
 /**
- * Releases the lease, if there is one, and applies `update` to the state. If the webhook was rewound or resumed in between, releases the lease without
- * the update, and returns `more`. Otherwise returns `result`.
+ * Releases the lease, if there is one, and applies `update`.
+ * @returns `result`, or `more` if the webhook was rewound or resumed in between, so that the update wasn't applied
  */
 export async function releaseLease(
   leaseRef: LeaseRef,
@@ -132,7 +122,7 @@ export async function releaseLease(
   return "more";
 }
 
-/** Releases a lease whose state may have been changed by others. The next delivery, in any process, acquires the lease and reads the state again. */
+/** For when others may have changed the state, so that the next delivery, in whichever process, reads it again. */
 export async function releaseChangedLease(leaseRef: LeaseRef): Promise<NextDelivery> {
   const { lease } = leaseRef;
   leaseRef.lease = undefined;

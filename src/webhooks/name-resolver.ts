@@ -1,36 +1,36 @@
-// Resolves the names of receivers, at most four at once. A lookup cannot be aborted. While no name server responds, it occupies a thread of the pool
-// that also reads files.
+// Resolves receivers' hostnames, at most four at a time. A lookup can't be aborted, and if no name server responds, it blocks a thread of the pool that
+// also reads files.
 
 import { lookup as lookupName } from "node:dns/promises";
 import { type Clock, systemClock } from "./clock.ts";
 
-/** A lookup that waits or runs, for all callers that want this name. */
+/** Shared by all callers who want the same name. */
 interface Lookup {
-  /** Callers that still wait for the result. */
+  /** Callers still waiting for the result. */
   waiterCount: number;
   readonly done: PromiseWithResolvers<readonly string[]>;
 }
 
-/** Returns the addresses of a name, at least one. Rejects if it has none, and when `signal` aborts. */
+/** Resolves to at least one address. Rejects if there is none, or when `signal` aborts. */
 export type LookupAddresses = (name: string, signal?: AbortSignal) => Promise<readonly string[]>;
 
-/** Maximum lookups that run at the same time. The runtime has one thread more for each of them (bin/runtime-settings.js). */
+/** Each gets an extra thread (bin/runtime-settings.js). */
 const maxRunning = 4;
-/** Maximum concurrent lookups of names that were slow or unknown, so that quick names always have free threads. */
+/** Of names that are unknown or were slow, so that there are always free threads for quick ones. */
 const maxSlowLookups = maxRunning / 2;
-/** Maximum names whose last lookup is remembered as quick or slow. */
+/** How many names we remember as quick or slow. */
 const maxRemembered = 10_000;
-/** Milliseconds below which a lookup counts as quick. */
+/** Faster lookups count as quick. */
 const quickMs = 1000;
 
-/** Resolves names with a limit on concurrent lookups. A name that was quick the last time is not delayed by slow names. */
+/** Slow names don't delay names that were quick the last time. */
 export class NameResolver {
   readonly #resolve: (name: string) => Promise<readonly string[]>;
   readonly #elapsed: Clock["monotonicMs"];
-  /** Lookups that wait, by name, the oldest first. */
+  /** By name, oldest first. */
   readonly #waiting = new Map<string, Lookup>();
   readonly #running = new Map<string, Lookup>();
-  /** Whether the last lookup of each name was quick. The oldest lookup comes first. */
+  /** Whether each name's last lookup was quick, oldest first. */
   readonly #wasQuick = new Map<string, boolean>();
 
   constructor(resolve: (name: string) => Promise<readonly string[]>, { monotonicMs }: Pick<Clock, "monotonicMs">) {
@@ -39,9 +39,9 @@ export class NameResolver {
   }
 
   /**
-   * Resolves `name` to its addresses, at least one. Callers that ask for the same name at the same time share one lookup.
-   * @param signal ends the wait. If the lookup has not started and no other caller waits for it, it does not start.
-   * @throws the error of the resolver, or the reason of `signal`
+   * Concurrent calls for the same name share a lookup.
+   * @param signal ends the wait. If the lookup hasn't started and nobody else is waiting for it, it won't.
+   * @throws the resolver's error, or the signal's reason
    */
   readonly resolveName: LookupAddresses = async (name, signal) => {
     signal?.throwIfAborted();
@@ -63,7 +63,7 @@ export class NameResolver {
     return lookup;
   }
 
-  /** Starts waiting lookups: first of names that were quick, then of new names, then of slow ones. */
+  /** Names that were quick go first, then new ones, then slow ones. */
   #startLookups(): void {
     for (const wanted of [true, undefined, false]) {
       for (const [name, lookup] of this.#waiting) {
@@ -96,7 +96,6 @@ export class NameResolver {
   }
 }
 
-/** Returns a promise that rejects when `signal` aborts. */
 export function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const abort = () => reject(signal.reason);
@@ -111,9 +110,8 @@ const lookups = new NameResolver(async (name) => {
   return all.map(({ address }) => address);
 }, systemClock);
 
-/** Milliseconds for a lookup without a signal. */
 const lookupTimeoutMs = 15_000;
 
-/** Returns the addresses of a name by the resolver of the operating system, at least one. @param signal ends the wait; by default after 15 s */
+/** Asks the operating system's resolver. @param signal ends the wait; by default after 15 s */
 export const lookupAddresses: LookupAddresses = (name, signal = AbortSignal.timeout(lookupTimeoutMs)) =>
   lookups.resolveName(name, signal);

@@ -1,7 +1,7 @@
-// Decides what follows from an attempt: when the next one is made, and whether the webhook is paused. It reads no clock and no database.
+// Decides when the next attempt is due, and whether to pause the webhook. Doesn't use a clock or the database itself.
 //
-// A page is sent again until the receiver responds with 2xx: after 5 s, 1 min, 5 min, 30 min, 2 h and then every 5 h, or when `Retry-After` says
-// (contract section 12). If the 2xx response gets lost, or the new cursor cannot be saved, the page is sent again although the receiver has it.
+// A page is sent until the receiver responds with 2xx: again after 5 s, 1 min, 5 min, 30 min, 2 h and then every 5 h, or when `Retry-After` says
+// (contract section 12). If the 2xx response is lost or the new cursor can't be saved, the receiver gets the page twice.
 
 import { nothingInProgress, type WebhookState, type WebhookStateUpdate } from "../model/webhooks.ts";
 import type { DeliveryResponse } from "./send.ts";
@@ -10,20 +10,20 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** Back-off in milliseconds after the first failed attempt, the second, and so on. After more failures, it is `maxBackoffMs`. */
+/** After the first failed attempt, the second, and so on. After that, it's `maxBackoffMs`. */
 const backoffMs = [5000, minute, 5 * minute, 30 * minute, 2 * hour];
 const minBackoffMs = 5000;
 const maxBackoffMs = 5 * hour;
 
-/** Milliseconds for which a webhook may fail before it is paused. */
+/** How long a webhook can fail before it's paused. */
 const maxFailingMs = 5 * day;
 /**
- * Minimum failed attempts before a webhook is paused, so that time without a server, or with a suspended site, does not count. The schedule has at
- * least 23 attempts in five days.
+ * How often a webhook must fail before it's paused, so that time without a server or with a suspended site doesn't count. On schedule, there are at least
+ * 23 attempts in five days.
  */
 const minFailures = 20;
 
-/** Maximum characters of a reason. */
+/** In characters. */
 const maxReasonLength = 255;
 
 interface RetryInputs {
@@ -33,28 +33,26 @@ interface RetryInputs {
   readonly random: number;
 }
 
-/** The update of the state to save after a failed attempt. */
 interface FailureDecision {
   readonly update: WebhookStateUpdate;
-  /** Why the webhook must be paused; undefined if it need not be. */
+  /** Why to pause the webhook; undefined not to. */
   readonly pauseReason: string | undefined;
 }
 
 /**
- * Whether the webhook backs off: the time of its next attempt has not come. Ignores a time further away than twice the longest back-off: it was
- * stored by a wrong clock.
+ * Whether it's too early for the next attempt. Ignores a time more than twice the longest back-off away, which must come from a wrong clock.
  * @param now milliseconds since 1970
  */
 export function isBackingOff({ nextAt }: WebhookState, now: number): boolean {
   return nextAt > now && nextAt <= now + 2 * maxBackoffMs;
 }
 
-/** Returns the update of the state after an attempt that the receiver accepted. @param next the cursor after the delivered event */
+/** @param next the cursor after the delivered event */
 export function updateAfterSuccess(next: string): WebhookStateUpdate {
   return { cursor: next, since: next, ...nothingInProgress };
 }
 
-/** Returns the update of the state after a failed attempt, and whether to pause the webhook (contract section 12). */
+/** Contract section 12. */
 export function decideAfterFailure(
   state: WebhookState,
   received: DeliveryResponse,
@@ -83,20 +81,20 @@ function reasonToPause(
   return `${failed}; last: ${fault}`.slice(0, maxReasonLength);
 }
 
-/** Whether a webhook was paused because its receiver failed: this program wrote the reason. Other reasons are of operators and imports. */
-export function isOwnPauseReason(reason: string): boolean {
+/** Whether a server paused the webhook because its receiver failed, rather than an operator or an import. Databases have these texts, so never change them. */
+export function isServerPauseReason(reason: string): boolean {
   return reason === gone || reason.startsWith(failed);
 }
 
-/** Returns the milliseconds until the next attempt: as the receiver asks, otherwise by the schedule, a quarter more or less. */
+/** What the receiver asks for, or else the schedule, give or take a quarter. */
 function backOffAfter(failures: number, retryAfter: string | undefined, { now, random }: RetryInputs): number {
   const wanted = toMilliseconds(retryAfter, now);
   if (wanted === undefined) return (backoffMs[failures - 1] ?? maxBackoffMs) * (0.75 + random / 2);
-  // A little later than the receiver asks, but never earlier.
+  // Never earlier than the receiver asks for, only a little later.
   return Math.min(Math.max(wanted, minBackoffMs), maxBackoffMs) * (1 + random / 10);
 }
 
-/** Returns the milliseconds from now that `Retry-After` (RFC 9110, section 10.2.3) asks for, in seconds or as a date; undefined if it is neither. */
+/** Parses `Retry-After` (RFC 9110, section 10.2.3), which is seconds or a date; undefined if it's neither. */
 function toMilliseconds(retryAfter: string | undefined, now: number): number | undefined {
   if (retryAfter === undefined) return undefined;
   if (/^[0-9]{1,15}$/.test(retryAfter)) return Number(retryAfter) * 1000;

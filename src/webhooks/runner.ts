@@ -1,14 +1,13 @@
-// Delivers the webhooks of a database. Every server process runs one; leases decide which process delivers a webhook (lease.ts).
+// Delivers a database's webhooks. Every server process has a runner, and leases decide which of them delivers a webhook (lease.ts).
 //
-// A webhook becomes due in two ways: a scan of all states every two to four seconds, which also takes over webhooks of dead processes, and a
-// notification that its site has changed. Due webhooks wait in the delivery queue (delivery-queue.ts). A delivery makes at most one attempt
-// (delivery.ts) and returns when the next one may start: `more` at once, `done` after the next change, `later` after the next scan, or after
-// a change once the cool-down is over.
+// A webhook becomes due when its site has changed, or when a scan of all states finds it. Scans run every two to four seconds, and also take over from
+// dead processes. Due webhooks wait in the delivery queue (delivery-queue.ts). A delivery makes at most one attempt (delivery.ts) and says when the
+// next may start: `more` right away, `done` after the next change, `later` after the next scan, or after a change once the cool-down is over.
 //
 // Invariants:
-// - This process makes one delivery per webhook at a time, and at most 64 in all. At most 32 of them are to failing or slow receivers.
-// - After `done`, changes are debounced. After `later`, changes start nothing during the cool-down of two seconds. So a busy site costs a few requests per second.
-// - `stop` aborts the requests in flight and releases the leases, so that another process continues at once.
+// - A process makes one delivery per webhook at a time, and at most 64 in all, of which 32 go to failing or slow receivers.
+// - Changes are debounced after `done`, and ignored during a cool-down of two seconds after `later`. So even a busy site only costs a few requests a second.
+// - `stop` aborts requests in flight and releases leases, so that another process can take over immediately.
 
 import type { Logger } from "pino";
 import { errorMessage } from "../lib/errors-for-log.ts";
@@ -21,25 +20,24 @@ import { DeliveryQueue } from "./delivery-queue.ts";
 import { type KnownWebhook, mayHaveChanges, readKnownWebhooks } from "./known-webhooks.ts";
 import { LastSent } from "./last-sent.ts";
 import { type LeaseRef, type NextDelivery, releaseLease } from "./lease.ts";
-import { isBackingOff, isOwnPauseReason } from "./retry-policy.ts";
+import { isBackingOff, isServerPauseReason } from "./retry-policy.ts";
 
-/** Minimum milliseconds between two scans of all states. */
 const minScanPauseMs = 2000;
-/** Maximum milliseconds between two scans of all states. With it, another process takes over a webhook within 30 s. */
+/** Short enough that another process takes over a webhook within 30 s. */
 export const maxScanPauseMs = 4000;
-/** Pause between two scans, as a multiple of the duration of a scan. */
+/** The pause between scans, as a multiple of how long a scan takes. */
 const pausePerScan = 20;
-/** Cool-down in milliseconds after a delivery that ended with `later`: changes of the site do not start another delivery during this time. */
+/** After `later`, changes don't start another delivery for this long. */
 const coolDownMs = 2000;
 
-/** Milliseconds from which on an attempt counts as slow. */
+/** An attempt that takes this long is slow. */
 const slowMs = 1000;
 
-/** Debounce time in milliseconds after a delivery that left nothing to deliver, and the additional time per webhook that is debouncing. */
+/** How long to debounce after `done`, and the extra time for each webhook that's already debouncing. */
 const debounceMs = 250;
 const debouncePerWebhookMs = 20;
 
-/** Calls `onChange` after each change of the site, until the returned function is called. */
+/** Calls `onChange` after each change to the site, until the returned function is called. */
 type SubscribeToSite = (site: number, head: Head, onChange: () => void) => () => void;
 
 interface RunnerDependencies extends Omit<DeliveryDependencies, "lastSent" | "knownResumes"> {
@@ -53,12 +51,12 @@ export class WebhookRunner {
   readonly #deliveries = new DeliveryQueue((webhook, site) => void this.#deliver(webhook, site));
   readonly #leases = new Map<number, LeaseRef>();
   readonly #running = new Set<Promise<void>>();
-  /** The end of the cool-down of each webhook, on the monotonic clock. */
+  /** When each webhook's cool-down ends, on the monotonic clock. */
   readonly #coolingDownUntil = new Map<number, number>();
   readonly #lastSent = new LastSent();
-  /** Webhooks whose last attempt by this process was slow. */
+  /** Webhooks whose last attempt in this process was slow. */
   readonly #slow = new Set<number>();
-  /** Webhooks that are debouncing, and whether their site has changed since their last delivery began. */
+  /** Webhooks that are debouncing, and whether their site has changed since their last delivery started. */
   readonly #debouncing = new Map<number, boolean>();
   readonly #subscriptions = new Map<number, () => void>();
   readonly #logLimit: LogRateLimiter;
@@ -82,17 +80,17 @@ export class WebhookRunner {
     this.#scheduleScan(0);
   }
 
-  /** The webhooks that are not paused and may deliver in this database, by ID, as of the last scan. */
+  /** Webhooks that aren't paused and may deliver from this database, by ID, as of the last scan. */
   get knownWebhooks(): ReadonlyMap<number, KnownWebhook> {
     return this.#knownWebhooks;
   }
 
-  /** The webhooks of this database that are paused because their receivers failed, by ID. Metrics still show how far they are behind. */
+  /** Webhooks paused because their receivers failed, by ID. Metrics still show how far behind they are. */
   get pausedByServer(): ReadonlyMap<number, KnownWebhook> {
     return this.#pausedByServer;
   }
 
-  /** Aborts the requests in flight and releases the leases, so that other processes continue at once. */
+  /** Aborts requests in flight and releases leases, so that other processes can take over immediately. */
   async stop(): Promise<void> {
     this.#deliveries.stopStarting();
     this.#stop.abort();
@@ -119,13 +117,13 @@ export class WebhookRunner {
     if (!this.#stop.signal.aborted) this.#scheduleScan(Math.min(Math.max(pause, minScanPauseMs), maxScanPauseMs));
   }
 
-  /** Reads all states, and enqueues each webhook that may have changes to deliver. */
+  /** Enqueues every webhook that may have changes to deliver. */
   async #scan(): Promise<void> {
     const { engine, index, catchUpIndex, clock } = this.#dependencies;
     await catchUpIndex();
     const active = index.listActive();
     this.#knownWebhooks = await readKnownWebhooks(active, engine);
-    const pausedByServer = index.listPaused().filter(({ pauseReason = "" }) => isOwnPauseReason(pauseReason));
+    const pausedByServer = index.listPaused().filter(({ pauseReason = "" }) => isServerPauseReason(pauseReason));
     this.#pausedByServer = await readKnownWebhooks(pausedByServer, engine);
     this.#bySite = Map.groupBy(active, ({ site }) => site);
     this.#subscribeTo(new Map([...this.#knownWebhooks.values()].map(({ state, head }) => [state.site, head])));
@@ -137,7 +135,7 @@ export class WebhookRunner {
       if (until <= clock.monotonicMs()) this.#coolingDownUntil.delete(id);
   }
 
-  /** Subscribes to exactly these sites. */
+  /** Unsubscribes from all other sites. */
   #subscribeTo(heads: ReadonlyMap<number, Head>): void {
     for (const [site, unsubscribe] of this.#subscriptions) {
       if (heads.has(site)) continue;
@@ -158,14 +156,14 @@ export class WebhookRunner {
     for (const { webhook } of this.#bySite.get(site) ?? []) this.#enqueueChanged(webhook);
   }
 
-  /** Enqueues a webhook whose site has changed, unless it backs off or cools down. While it is debouncing, only marks the change. */
+  /** Does nothing during a back-off or cool-down, and only remembers the change while debouncing. */
   #enqueueChanged(webhook: number): void {
     const known = this.#knownWebhooks.get(webhook);
     if (this.#debouncing.has(webhook)) this.#debouncing.set(webhook, true);
     else if (known && this.#mayDeliver(known.state)) this.#enqueueDelivery(known.state, known.state.failures);
   }
 
-  /** @param failures its failed attempts since the last success */
+  /** @param failures attempts that failed since the last success */
   #enqueueDelivery({ webhook, site }: WebhookRef, failures = 0): void {
     this.#deliveries.enqueue(webhook, { site, speed: failures > 0 || this.#slow.has(webhook) ? "slow" : "quick" });
   }
@@ -186,7 +184,7 @@ export class WebhookRunner {
     this.#run(
       deliverNext(webhook, leaseRef, this.#dependencies, this.#stop.signal)
         .catch((error): NextDelivery => {
-          // The stored state is not known now. The next delivery reads it.
+          // We don't know what's stored now. The next delivery will read it.
           leaseRef.lease = undefined;
           this.#logError(error);
           return "later";
@@ -205,10 +203,7 @@ export class WebhookRunner {
     else this.#debounce(webhook, isChanged);
   }
 
-  /**
-   * Waits a moment for further changes before the next delivery, so that a site that changes all the time costs a few requests per second, not one
-   * per change.
-   */
+  /** Waits a moment for more changes, so that a busy site costs a few requests per second instead of one per change. */
   #debounce(webhook: number, isChanged: boolean): void {
     this.#debouncing.set(webhook, isChanged);
     this.#dependencies.clock.callAfter(debounceMs + debouncePerWebhookMs * this.#debouncing.size, () => {
@@ -218,7 +213,7 @@ export class WebhookRunner {
     });
   }
 
-  /** Runs work that `stop` waits for. It must not reject. */
+  /** Makes `stop` wait for `work`, which must not reject. */
   #run(work: Promise<void>): void {
     const running = work.finally(() => this.#running.delete(running));
     this.#running.add(running);
@@ -228,7 +223,7 @@ export class WebhookRunner {
     if (this.#stop.signal.aborted) return;
     const reason = errorMessage(error);
     this.#logLimit(reason, (suppressed) =>
-      this.#dependencies.log.warn({ reason, suppressed }, "webhooks could not be delivered; they are tried again"),
+      this.#dependencies.log.warn({ reason, suppressed }, "webhook delivery failed; it will be retried"),
     );
   }
 }

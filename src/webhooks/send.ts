@@ -1,4 +1,4 @@
-// Sends one request to a receiver: a POST over a new connection, to an address that was checked for this attempt.
+// Sends a request to a receiver: a POST over a new connection, to an address that was checked for this attempt.
 
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { type RequestOptions, request as requestHttps } from "node:https";
@@ -9,29 +9,27 @@ import { maxExchangedBytes } from "../model/webhooks.ts";
 import { type AddressPolicy, type ResolvedUrl, resolveAllowedUrl } from "./address-policy.ts";
 import { rejectOnAbort } from "./name-resolver.ts";
 
-/** The result of an attempt, as the receiver caused it. */
 export interface DeliveryResponse {
-  /** The status of the response; null without a response. */
+  /** Null without a response. */
   readonly status: number | null;
   /** The value of `Retry-After`, if the response has one. */
   readonly retryAfter: string | undefined;
-  /** The failure, in one line; null for a status of 2xx. The receiver cannot choose any part of this text. */
+  /** What failed, in one line that the receiver has no control over; null for a 2xx status. */
   readonly fault: string | null;
-  /** The response as the receiver sent it; undefined without one. */
+  /** Undefined without a response. */
   readonly message?: ResponseMessage | undefined;
 }
 
 /** A response as a receiver sent it. */
 export interface ResponseMessage {
-  /** Names and values of the header fields in turn, one character per byte. */
+  /** Header names and values in turn, one character per byte. */
   readonly rawHeaders: readonly string[];
-  /** The beginning of the body: 8 KiB, or the whole body. */
+  /** Up to 8 KiB. */
   readonly body: Buffer;
-  /** Bytes of the body that were read. */
+  /** How many bytes of the body were read. */
   readonly bytes: number;
 }
 
-/** A request to a receiver. */
 export interface Delivery {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -39,27 +37,27 @@ export interface Delivery {
 }
 
 interface SendOptions extends AddressPolicy {
-  /** Certificate authorities as PEM, instead of those of the runtime. */
+  /** Certificate authorities in PEM form, instead of Bun's. */
   readonly ca?: string;
-  /** Maximum milliseconds for everything: name, connection, TLS, request and response. */
+  /** Milliseconds for everything: name, connection, TLS, request and response. */
   readonly timeout?: number;
 }
 
-/** Maximum milliseconds of an attempt (contract section 12). */
+/** Contract section 12. */
 const sendTimeoutMs = 15_000;
-/** Maximum bytes of a response that are read: of the header section (as for requests to us), and of the body. */
+/** Bytes we read of a response: of its header section (as for requests to us), and of its body. */
 const maxHeaderSize = 16_384;
 const maxBodyBytesRead = 65_536;
 
 /**
  * Sends `delivery` once, without following redirects. Never rejects.
- * @param signal aborts the attempt. The result then has no status, unless the response had begun.
+ * @param signal aborts the attempt. The result then has no status, unless the response had already started
  */
 export async function send(delivery: Delivery, options: SendOptions, signal: AbortSignal): Promise<DeliveryResponse> {
   const timeout = options.timeout ?? sendTimeoutMs;
   const ended = AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
   try {
-    // The race ends the attempt in time, even if the lookup does not end.
+    // The race makes sure that the attempt ends in time, even if the lookup doesn't.
     const lookup: AddressPolicy["lookup"] = (name) => options.lookup(name, ended);
     const allowed = resolveAllowedUrl(delivery.url, { ...options, lookup });
     const destination = await Promise.race([allowed, rejectOnAbort(ended)]);
@@ -78,7 +76,7 @@ function post(
   const { promise, resolve, reject } = Promise.withResolvers<DeliveryResponse>();
   let response: IncomingMessage | undefined;
   const content = new ReadBody();
-  // Once a response has begun, its status counts, even if its body fails.
+  // Once a response has started, its status counts, even if its body fails.
   const end = (error: unknown) => {
     request.destroy();
     if (response) resolve({ ...toReceived(response), message: content.toMessage(response) });
@@ -103,26 +101,26 @@ function post(
   return promise;
 }
 
-/** Sends the name in the URL as `Host` and in TLS, and checks the certificate for it. The connection goes only to the addresses that were checked. */
+/** `Host`, TLS and the certificate use the hostname in the URL, but we only connect to the addresses that were checked. */
 function open({ url, host, addresses }: ResolvedUrl, options: RequestOptions): ClientRequest {
   const all = addresses.map((address) => ({ address, family: isIP(address) }));
   const lookup: LookupFunction = (_, { all: isAll }, callback) =>
     isAll ? callback(null, all) : callback(null, all[0]?.address ?? "", all[0]?.family);
   const { port, pathname, search } = url;
   const request = url.protocol === "https:" ? requestHttps : requestHttp;
-  // Without an agent: no proxy, no connection that an earlier attempt has used, and none that is kept.
+  // Without an agent, there's no proxy, and connections aren't reused.
   return request({ ...options, host, port, path: pathname + search, lookup, agent: false });
 }
 
-/** The body of a response: reads it, so that the receiver can finish, and keeps its beginning. */
+/** Reads a body so that the receiver can finish, but only keeps its start. */
 class ReadBody {
   readonly #kept: Buffer[] = [];
   #bytes = 0;
 
-  /** Reads the body. Calls `onEnd` at its end, or when it is longer than the maximum. */
+  /** @param onEnd called at the end, or when the body is too long */
   read(response: IncomingMessage, onEnd: () => void): void {
     response.on("data", (chunk: Buffer) => {
-      // Copy the part, because a part of a chunk keeps the whole chunk in memory.
+      // Copied, because a subarray would keep the whole chunk in memory.
       if (this.#bytes < maxExchangedBytes)
         this.#kept.push(Buffer.from(chunk.subarray(0, maxExchangedBytes - this.#bytes)));
       this.#bytes += chunk.length;
@@ -148,7 +146,7 @@ function failed(fault: string): DeliveryResponse {
   return { status: null, retryAfter: undefined, fault };
 }
 
-/** Returns the cause of a failure in our words, because messages of the runtime can quote bytes that the receiver sent. */
+/** In our own words, because Bun's messages can quote what the receiver sent. */
 function describeSendError(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return "the attempt was interrupted";
   if (error instanceof ProblemError) return error.message;
@@ -160,17 +158,17 @@ const faults: Readonly<Record<string, string>> = {
   ECONNREFUSED: "the connection was refused",
   ECONNRESET: "the connection was closed without a response",
   EPIPE: "the connection was closed without a response",
-  ETIMEDOUT: "the connection could not be opened",
-  EHOSTUNREACH: "there is no route to the host",
-  ENETUNREACH: "there is no route to the network",
-  ERR_TLS_CERT_ALTNAME_INVALID: "the certificate is for another name",
+  ETIMEDOUT: "the connection timed out",
+  EHOSTUNREACH: "there's no route to the host",
+  ENETUNREACH: "there's no route to the network",
+  ERR_TLS_CERT_ALTNAME_INVALID: "the certificate is for another hostname",
   CERT_HAS_EXPIRED: "the certificate has expired",
   DEPTH_ZERO_SELF_SIGNED_CERT: "the certificate is self-signed",
-  HPE_HEADER_OVERFLOW: `the header section of the response is larger than ${maxHeaderSize} bytes`,
+  HPE_HEADER_OVERFLOW: `the response headers are larger than ${maxHeaderSize} bytes`,
 };
 
 function describeErrorKind(code: string): string {
-  if (code.startsWith("HPE_")) return `the response is not HTTP (${code})`;
-  if (/CERT|SIGN|ISSUER/.test(code)) return `the certificate is not trusted (${code})`;
+  if (code.startsWith("HPE_")) return `the response isn't valid HTTP (${code})`;
+  if (/CERT|SIGN|ISSUER/.test(code)) return `the certificate isn't trusted (${code})`;
   return `the request failed (${code})`;
 }

@@ -1,4 +1,4 @@
-// Starts the delivery of webhooks in a server process.
+// Starts webhook delivery in a server process.
 
 import type { Logger } from "pino";
 import type { MetricFamily } from "../lib/metrics.ts";
@@ -18,7 +18,7 @@ import { type AttemptCounts, webhookFamilies } from "./webhook-metrics.ts";
 
 interface WebhookDelivery {
   families(): Promise<MetricFamily[]>;
-  /** Aborts the requests in flight and releases the leases, so that other processes continue at once. */
+  /** Aborts requests in flight and releases leases, so that other processes can take over immediately. */
   stop(): Promise<void>;
 }
 
@@ -28,14 +28,14 @@ interface WebhookOptions {
   readonly systemSiteIndex: SystemSiteIndex;
   readonly changeNotifier: Pick<SiteChangeNotifier, "subscribe">;
   readonly resources: readonly Resource[];
-  /** Networks that are allowed although they are not public. */
+  /** Networks that are allowed besides public ones. */
   readonly allow: readonly IpNetwork[];
   readonly log: Pick<Logger, "warn">;
-  /** By default, the clock of the machine. */
+  /** By default, the machine's. */
   readonly clock?: Clock | undefined;
 }
 
-/** Starts to deliver. Any number of processes may do so on one database. */
+/** Any number of processes can do this on one database. */
 export function startWebhooks(options: WebhookOptions): WebhookDelivery {
   const { engine, siteViews, systemSiteIndex: index, changeNotifier, resources, allow, log } = options;
   const { clock = systemClock } = options;
@@ -53,7 +53,7 @@ export function startWebhooks(options: WebhookOptions): WebhookDelivery {
     clock,
     random: Math.random,
     onAttempt: (outcome) => void attempts[outcome]++,
-    onPause: ({ webhook, siteName }, reason) => log.warn({ webhook, site: siteName, reason }, "a webhook was paused"),
+    onPause: ({ webhook, siteName }, reason) => log.warn({ webhook, site: siteName, reason }, "webhook paused"),
   });
   return {
     families: () => webhookFamilies({ engine, index, runner, attempts, now: clock.now }),

@@ -1,4 +1,4 @@
-// The events that webhooks deliver: their IDs, bodies and signatures (contract section 12).
+// Builds the events that webhooks deliver, with their IDs, bodies and signatures (contract section 12).
 
 import { createHmac } from "node:crypto";
 import { json } from "../formats/json.ts";
@@ -7,9 +7,9 @@ import { secretPrefix, type WebhookState } from "../model/webhooks.ts";
 import type { FeedPage } from "../store/changes/feed.ts";
 import { digestInCursor, revisionInCursor } from "../store/database/cursor.ts";
 
-/** An event, ready to be signed and sent. */
+/** An event that's ready to be signed and sent. */
 export interface WebhookEvent {
-  /** The ID, the same for each attempt. It contains no dot, because the signature separates its parts by dots. */
+  /** The same for every attempt. Has no dots, because they separate the parts that are signed. */
   readonly id: string;
   readonly body: string;
   /** The cursor after this event. */
@@ -17,8 +17,8 @@ export interface WebhookEvent {
 }
 
 /**
- * Creates the event of a page of changes. Each attempt has the same bytes, unless the program was upgraded.
- * @param state with the first and last revision of the page
+ * Always returns the same bytes for the same page, unless the program was upgraded.
+ * @param state has the page's first and last revision
  * @param resources by name
  */
 export function changesEvent(
@@ -39,13 +39,12 @@ export function changesEvent(
 }
 
 /**
- * Creates the event that tells a receiver to read the lists again, because changes after its cursor are gone.
- * @param state the state of a webhook that must send it
+ * Tells a receiver to read the lists again, because changes after its cursor are gone.
  * @param now when that was found, in milliseconds since 1970
  */
 export function goneEvent(state: WebhookState, site: string, now: number): WebhookEvent {
   const { cursor } = state;
-  // A database that has lost its last commits can reach the same cursor twice. So the time makes the ID unique.
+  // The time makes the ID unique, because a database that has lost its last commits can reach the same cursor twice.
   const id = eventId(state, `gone_${revisionInCursor(cursor)}_${now}`);
   return eventWithoutChanges("storefront.gone", id, {
     data: { Site: site, Since: continuedCursorOf(state), Next: cursor },
@@ -53,7 +52,7 @@ export function goneEvent(state: WebhookState, site: string, now: number): Webho
   });
 }
 
-/** Creates the event of `webhook test`. @param random makes its ID unique */
+/** For `webhook test`. @param random makes the ID unique */
 export function testEvent({ webhook, cursor }: WebhookState, site: string, random: string, now: number): WebhookEvent {
   return eventWithoutChanges("storefront.test", `evt_${webhook}_test_${random}`, {
     data: { Site: site, Next: cursor },
@@ -61,7 +60,7 @@ export function testEvent({ webhook, cursor }: WebhookState, site: string, rando
   });
 }
 
-/** Returns the `Next` of the event that the receiver accepted last. The receiver compares it with its own, and so detects a missing event. */
+/** The `Next` of the last event that the receiver accepted. By comparing it with its own, the receiver notices a missing event. */
 export function continuedCursorOf({ since, cursor }: Pick<WebhookState, "since" | "cursor">): string {
   return since ?? cursor;
 }
@@ -80,11 +79,9 @@ function eventId({ webhook, epoch, rewinds }: WebhookState, what: string): strin
   return `evt_${webhook}_${epoch}_${what}${rewinds > 0 ? `_${rewinds}` : ""}`;
 }
 
-// Signatures of deliveries: Standard Webhooks 1.0.
-
 /**
- * Returns the header fields of a delivery: its ID, the time of the attempt, and a signature for each secret.
- * @param at milliseconds since 1970
+ * Signs a delivery with each secret, according to Standard Webhooks 1.0.
+ * @param at when it's sent, in milliseconds since 1970
  * @param secrets `whsec_` and base64
  */
 export function signatureHeaders(id: string, at: number, body: string, secrets: readonly string[]) {

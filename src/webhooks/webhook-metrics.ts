@@ -1,4 +1,4 @@
-// Metrics of webhooks. Each process knows all webhooks, so the gauges of several processes are aggregated by maximum.
+// Webhook metrics. Every process knows all webhooks, so gauges are aggregated across processes by maximum.
 
 import { counter, gauge, type MetricFamily } from "../lib/metrics.ts";
 import { revisionInCursor } from "../store/database/cursor.ts";
@@ -7,10 +7,9 @@ import type { AttemptOutcome, RunnerEngine } from "./delivery.ts";
 import type { KnownWebhook } from "./known-webhooks.ts";
 import type { WebhookRunner } from "./runner.ts";
 
-/** Maximum webhooks with a series of their own: those with the most undelivered changes. */
+/** Only the webhooks with the most undelivered changes get their own series. */
 const maxSeries = 100;
 
-/** Number of delivery attempts of this process, by outcome. */
 export type AttemptCounts = Record<AttemptOutcome, number>;
 
 interface MetricSources {
@@ -22,7 +21,7 @@ interface MetricSources {
   readonly now: () => number;
 }
 
-/** Returns the metrics of this process, as of the last scan of the states. */
+/** As of the last scan. */
 export async function webhookFamilies({
   engine,
   index,
@@ -41,27 +40,27 @@ export async function webhookFamilies({
   return [
     counter(
       "storefront_webhook_attempts_total",
-      "Attempts to deliver to a webhook: delivered (2xx), refused (another status), failed (no response) or interrupted (by the server).",
+      "Webhook delivery attempts by outcome: delivered (2xx), refused (any other status), failed (no response) or interrupted (by the server).",
       Object.entries(attempts).map(([outcome, count]) => [{ outcome }, count]),
     ),
     gauge("storefront_webhooks", "Webhooks.", webhooks, "max"),
-    gauge("storefront_webhooks_paused", "Webhooks that are paused.", pausedWebhooks, "max"),
+    gauge("storefront_webhooks_paused", "Paused webhooks.", pausedWebhooks, "max"),
     gauge(
       "storefront_webhooks_given_up",
-      "Webhooks that were paused because their receiver failed for too long, or responded with 410.",
+      "Webhooks the server has paused because their receiver failed for too long or returned 410.",
       runner.pausedByServer.size,
       "max",
     ),
-    gauge("storefront_webhooks_behind", "Webhooks that have changes to deliver.", lags.length, "max"),
+    gauge("storefront_webhooks_behind", "Webhooks with undelivered changes.", lags.length, "max"),
     gauge(
       "storefront_webhook_lag_changes",
-      "Changes of the site that were not delivered, for the 100 webhooks that are furthest behind.",
+      "Undelivered changes, for the 100 webhooks that are furthest behind.",
       labelled(furthest.map(({ changes }) => changes)),
       "max",
     ),
     gauge(
       "storefront_webhook_lag_seconds",
-      "Age of the first change that was not delivered, for the 100 webhooks that are furthest behind.",
+      "Age of the oldest undelivered change, for the 100 webhooks that are furthest behind.",
       labelled(seconds),
       "max",
     ),
@@ -71,7 +70,7 @@ export async function webhookFamilies({
 interface Lag {
   readonly labels: { readonly webhook: string };
   readonly site: number;
-  /** The last revision that was delivered. */
+  /** Last delivered revision. */
   readonly revision: number;
   readonly changes: number;
 }
@@ -81,7 +80,7 @@ function toLag({ state: { webhook, site, cursor }, head }: KnownWebhook): Lag {
   return { labels: { webhook: String(webhook) }, site, revision, changes: Math.max(0, head.revision - revision) };
 }
 
-/** Returns the age in seconds of the first change that was not delivered; 0 if it cannot be read. */
+/** Age of the oldest undelivered change; 0 if it can't be read. */
 async function secondsBehind(
   engine: Pick<RunnerEngine, "readJournalPage">,
   { site, revision }: Lag,
