@@ -1,5 +1,5 @@
-// The API of the console under `/operator`. Each action is a method on a path, for a signed-in operator. Its work is done by
-// functions of operator/, so that the console and the command line can do the same.
+// Runs the actions of the console's API under `/operator`. Each is a method on a path, for signed-in operators. operator/ does the actual work, so that
+// the console and the command line can do the same things.
 
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
@@ -24,40 +24,37 @@ import { OperatorReads } from "./long-work.ts";
 import { requireOwnPage, requireSession, type Session, type SessionDependencies } from "./session.ts";
 
 export interface ActionDependencies extends SessionDependencies {
-  /** The URL of the public listener. */
+  /** The public listener's URL. */
   readonly publicUrl: string;
-  /** Asks all processes that serve the public port about the activity of a site. The answer of a process is undefined if it does not respond. */
+  /** Asks all processes that serve the public port. An answer is undefined if the process doesn't respond. */
   askActivity(question: ActivityQuestion): Promise<readonly ActivityAnswer[]>;
-  /** Networks that webhooks may reach although they are not public. */
+  /** Networks that webhooks can reach besides public ones. */
   readonly webhookAllow: readonly IpNetwork[];
 }
 
 export interface ActionContext extends ActionDependencies, AdminRequestContext {
-  /** Writes with the actor `console:<name>` and the run ID `run`. */
+  /** Writes with the actor `console:<name>` and the run `run`. */
   readonly engine: Engine;
-  /** The run ID, which all changes of this request share. */
+  /** Shared by all changes of this request. */
   readonly run: string;
   readonly session: Session;
   readonly needs: Right;
-  /** Returns the site that `{site}` in the path names. @throws ProblemError `not-found`, also if the operator may not manage the site */
+  /** The site for `{site}` in the path. @throws ProblemError `not-found`, also if the operator can't manage it */
   site(): Promise<SiteRecord>;
   sites(): Promise<readonly SiteRecord[]>;
-  /** Returns the body, which must be a JSON object. Its members are not checked. @throws ProblemError `bad-request` */
+  /** Doesn't check the members of the body. @throws ProblemError `bad-request` if it isn't a JSON object */
   input<Body>(): Promise<ReceivedBody<Body>>;
 }
 
-/** The function of an action. Returns the object to send as JSON, or a file. */
+/** Returns what to send as JSON, or a file. */
 type ActionHandler = (call: ActionContext) => Promise<object | FileContent>;
 
-/** A response that is a file to download. */
+/** A file to download. */
 export interface FileContent extends AdminContent {
   readonly isFile: true;
 }
 
-/**
- * An action. Nobody may use an action without the right that it `needs`. Only operators of all sites may use an action that concerns the whole
- * server.
- */
+/** `needs` is the right it takes. Actions that affect the whole server are only for operators of all sites. */
 export type Action = readonly [
   method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE",
   path: string,
@@ -86,7 +83,7 @@ export function toRoutes(actions: readonly Action[], dependencies: ActionDepende
   return routes;
 }
 
-/** Checks the operator, waits for the body or for its turn, and runs the action. A repeated request gets its first response. @throws ProblemError */
+/** A repeated write gets its first response. @throws ProblemError */
 async function respondToAction(
   action: Action,
   context: AdminRequestContext,
@@ -96,12 +93,12 @@ async function respondToAction(
   const { request } = context;
   const session = await requireRight(request, needs, dependencies);
   if (method === "GET") return reads.run({ request, session }, () => runAction(action, context, dependencies));
-  // The body may take long to arrive, so the operator is checked again after that.
+  // `runAction` checks the operator again, because the body may take long to arrive.
   await bodies.waitForBody(session.operator.ID, request);
   return runAction(action, context, dependencies, responses);
 }
 
-/** @param responses of writes, by their `Idempotency-Key` */
+/** @param responses only for writes */
 async function runAction(
   [, , needs, run, onlyFor]: Action,
   context: AdminRequestContext,
@@ -130,7 +127,7 @@ async function runAction(
     if (responses && key !== undefined) return await runIdempotent(call, key, run, responses);
     return await toContent(await run(call), context);
   } catch (error) {
-    // An operator of some sites must not learn the names of others, as the suggestion of a similar name would tell.
+    // Suggesting a similar name would give away the names of sites the operator can't manage.
     if (error instanceof UnknownSiteError && operator.siteNames) throw new UnknownSiteError(parameters.site ?? "");
     throw error;
   }
@@ -138,7 +135,7 @@ async function runAction(
 
 export function requireOperatorOfAllSites({ operator }: Session): void {
   if (operator.siteNames === undefined) return;
-  throw new ProblemError("forbidden", "only operators of all sites may do this");
+  throw new ProblemError("forbidden", "only operators of all sites can do this");
 }
 
 const whatRightsAllow: Readonly<Record<Right, string>> = {
@@ -148,18 +145,18 @@ const whatRightsAllow: Readonly<Record<Right, string>> = {
   settings: "change keys, webhooks, sites and operators",
 };
 
-/** Returns the session of an operator with a right. @throws ProblemError `unauthorized`, `forbidden`, or `conflict` or `bad-request` as `requireOwnPage` */
+/** @throws ProblemError `unauthorized`, `forbidden`, or like `requireOwnPage` */
 async function requireRight(request: WireRequest, needs: Right, dependencies: ActionDependencies): Promise<Session> {
   const session = await requireSession(request, dependencies);
   requireOwnPage(request, session.operator);
   if (hasRight(session.operator, needs)) return session;
-  const hint = "an operator with all rights can change your role";
-  throw new ProblemError("forbidden", `your role does not let you ${whatRightsAllow[needs]}; ${hint}`);
+  const hint = "ask an operator with all rights to change it";
+  throw new ProblemError("forbidden", `your role doesn't let you ${whatRightsAllow[needs]}; ${hint}`);
 }
 
 /**
- * Runs an action once for each `Idempotency-Key`. For a repeated request, returns the first response.
- * @throws ProblemError `not-found` if the operator may no longer manage the site of the response
+ * Runs an action once for each `Idempotency-Key`. A repeated request gets the first response.
+ * @throws ProblemError `not-found` if the operator can no longer manage the response's site
  */
 async function runIdempotent(
   call: ActionContext,
@@ -177,27 +174,27 @@ async function runIdempotent(
     };
     return { content: await toContent(await run({ ...call, site }), call), site: used };
   });
-  // Check the ID of the site that the action used, not the name in the path: the site may have been renamed, or removed by this request.
+  // This is about the site that the action used, not the name in the path. It may have been renamed, or removed by this very request.
   if (site !== undefined && !canManage(operator, site)) throw new UnknownSiteError(call.parameters.site ?? "");
   return content;
 }
 
-/** Returns a text that is the same for two requests only if method, target, content and the header fields that matter are the same. */
+/** Only the same if method, target, media type and body are. */
 async function requestFingerprint(request: WireRequest): Promise<string> {
   const { method, target, headers } = request;
   const body = Bun.SHA256.hash((await request.readBody()).view, "hex");
   return JSON.stringify([method, target, headers.get("content-type"), body]);
 }
 
-/** Returns the site `name`. @throws UnknownSiteError if it does not exist, or if the operator may not manage it */
+/** @throws UnknownSiteError if the site doesn't exist, or the operator can't manage it */
 async function siteOf(engine: Engine, { operator }: Session, name: string): Promise<SiteRecord> {
   if (operator.siteNames) {
-    // An operator of some sites must not learn that another site exists.
+    // Operators mustn't find out about sites they can't manage.
     const managed = managedSites(operator, await listSites(engine));
     if (!managed.some(({ Name }) => Name === name)) throw new UnknownSiteError(name);
   }
   const site = await getSite(engine, name);
-  // Check the ID too, because another site may have just received this name.
+  // Another site may just have been given this name.
   if (!canManage(operator, site)) throw new UnknownSiteError(name);
   return site;
 }
@@ -205,8 +202,8 @@ async function siteOf(engine: Engine, { operator }: Session, name: string): Prom
 const compress = promisify(gzip);
 
 /**
- * Minimum length of a response that is compressed, in characters. Responses with a secret are shorter, and so never compressed. A list of 1,000 sites
- * has 138,000 characters, and 12,000 bytes after compression.
+ * Shorter responses aren't compressed. That includes all responses with a secret. A list of 1,000 sites has 138,000 characters, and compresses to 12,000
+ * bytes.
  */
 const minCompressedChars = 16_000;
 
@@ -216,6 +213,6 @@ async function toContent(result: object | FileContent, { request }: AdminRequest
   const headers = { "Content-Type": "application/json" };
   const coding = preferredCoding(request.headers.get("accept-encoding"), ["gzip"]);
   if (body.length < minCompressedChars || coding === undefined) return { body, headers };
-  // Compress on another thread, because a list of 10,000 sites would block this one for 8 ms.
+  // On another thread, because a list of 10,000 sites would block this one for 8 ms.
   return { body: await compress(body, { level: 1 }), headers: { ...headers, "Content-Encoding": coding } };
 }

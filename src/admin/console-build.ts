@@ -1,18 +1,18 @@
-// Bundles the scripts of the console: for the package and the executable when they are built, and in a checkout at the first request.
+// Bundles the console's scripts: when the package or executable is built, and in a checkout on the first request.
 
 import { fileURLToPath } from "node:url";
 import { type BundledPackage, bundledPackages, toNotices } from "./licences.ts";
 
-/** The variable whose value `production` makes React leave out its checks for developers. */
+/** With `production`, React leaves out its development checks. */
 const environmentName = ["process", "env", "NODE_ENV"].join(".");
 
-/** The path of the script's entry point. The file exists only in a checkout, not in the package or the executable. */
+/** Only exists in a checkout, not in the package or the executable. */
 export const consoleEntry: string = fileURLToPath(new URL("../console/main.tsx", import.meta.url));
 
-/** The path of the entry point of the worker that reads workbooks. Browsers load its script only for such a file. */
+/** The worker that reads Excel files. Browsers only load it for such a file. */
 export const workbookEntry: string = fileURLToPath(new URL("../console/import/workbook-worker.ts", import.meta.url));
 
-/** The URL path of the licences. Bundlers use this name for the licences of a script. */
+/** URL path of the licences, by the usual name for those of a script. */
 export const noticesPath = "/console.js.LICENSE.txt";
 
 interface BuiltConsole {
@@ -23,8 +23,8 @@ interface BuiltConsole {
 }
 
 /**
- * Bundles src/console and everything that it imports into two scripts.
- * @throws AggregateError with the errors in the source, or Error about the licence of a package in the scripts
+ * Bundles src/console and everything it imports into two scripts.
+ * @throws AggregateError with errors in the source, or Error about the licence of a bundled package
  */
 export async function buildConsole(): Promise<BuiltConsole> {
   const [main, workbook] = await Promise.all([bundle(consoleEntry), bundle(workbookEntry)]);
@@ -32,7 +32,7 @@ export async function buildConsole(): Promise<BuiltConsole> {
   return { script: main.script, workbookScript: workbook.script, notices: toNotices(packages), packages };
 }
 
-/** Bundles the script that begins with `entry`. Returns it with the paths of the source files in it. */
+/** @returns the script and the paths of its source files */
 async function bundle(entry: string): Promise<{ readonly script: string; readonly files: readonly string[] }> {
   const { outputs, metafile } = await Bun.build({
     entrypoints: [entry],
@@ -43,7 +43,7 @@ async function bundle(entry: string): Promise<{ readonly script: string; readonl
     define: { [environmentName]: JSON.stringify("production") },
   });
   const [script] = outputs;
-  if (!script || !metafile) throw new Error("the console was not built");
+  if (!script || !metafile) throw new Error("the console couldn't be built");
   return { script: await script.text(), files: filesIn(metafile) };
 }
 

@@ -1,4 +1,4 @@
-// Serves the console: a page, its scripts, and the licences of the packages in the scripts. The page gets all data from the API under /operator.
+// Serves the console's page, its scripts and the licences of the packages in them. The page gets all its data from the API under /operator.
 
 import { existsSync } from "node:fs";
 import { promisify } from "node:util";
@@ -13,10 +13,10 @@ import { buildConsole, consoleEntry, noticesPath } from "./console-build.ts";
 import type { AdminContent, AdminRequestContext, AdminRoute } from "./handler.ts";
 import { hasSessionCookie } from "./session.ts";
 
-/** Loads the script once for all admin listeners of this process. */
+/** Shared by all admin listeners of this process. */
 const loadOnce = once(loadScript);
 
-/** Creates the routes of the console. @param load loads the script; by default the script of this program */
+/** @param load loads the script; by default, this program's */
 export function consoleRoutes(load = loadOnce): [path: string, route: AdminRoute][] {
   return [
     ["/", { GET: ({ request }) => respondWithPage(request, load) }],
@@ -34,17 +34,17 @@ async function respondWithPage({ headers }: WireRequest, load: typeof loadOnce):
   return toConsolePage(digest, { headers, isSignedIn: hasSessionCookie(headers) });
 }
 
-/** Maximum milliseconds that the page waits for its script. Bundling the script in a checkout takes 100 to 600 ms. */
+/** How long the page waits for its script. In a checkout, bundling it takes 100 to 600 ms. */
 const maxWaitMs = 200;
 
-/** Returns the value, or undefined if it takes longer than `maxWaitMs`. */
+/** Undefined if it takes too long. */
 async function withMaxWait<T>(value: Promise<T>): Promise<T | undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => resolve(undefined), maxWaitMs);
   return Promise.race([value, promise]).finally(() => clearTimeout(timer));
 }
 
-/** Responds with the script. During an upgrade, the page can be of another program version than the script, and then names another digest. */
+/** During an upgrade, the page may be from another version than the script, and ask for another digest. */
 async function respondWithScript(
   { request, query }: AdminRequestContext,
   load: typeof loadOnce,
@@ -53,7 +53,7 @@ async function respondWithScript(
   return toScriptResponse(request, file, query.has(await file.digest()));
 }
 
-/** Creates the response with a script. @param isNamed whether the URL contains the digest of the script. A browser may then cache the script for ever */
+/** @param isNamed whether the URL has the script's digest, so that browsers can cache it forever */
 async function toScriptResponse(
   { headers }: WireRequest,
   file: ConsoleScript["file"],
@@ -78,14 +78,14 @@ export interface ConsoleScript {
 }
 
 /**
- * Loads the script. A checkout bundles it from the source. The package and the executable do not contain the source, but the finished script.
- * @throws AggregateError with the errors in the source of a checkout, or Error about the licence of a package
+ * In a checkout, bundles the script from source. The package and the executable come with the finished script.
+ * @throws AggregateError with errors in the source, or Error about the licence of a package
  */
 export function loadScript(): Promise<ConsoleScript> {
   return existsSync(consoleEntry) ? buildScript() : readBundledScript();
 }
 
-/** Options for fast compression. The best compression would take seconds, too long for the first page. */
+/** The best compression would take seconds, which is too long for the first page. */
 const quickly = { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } };
 
 async function buildScript(): Promise<ConsoleScript> {
@@ -108,10 +108,10 @@ export function fromBrotli(compressed: Uint8Array): ConsoleScript["file"] {
   return new StaticFile(make, { br: async () => compressed, gzip: gzipWhole });
 }
 
-// The page as it arrives, before its script runs: the bar and the menu as empty shapes, in the colours that the operator has chosen. The script then
-// replaces them by the real ones of the same size (src/console/frame/layout.tsx, src/console/shell/stored.ts), so that nothing moves.
+// Until its script runs, the page shows the bar and the menu as empty shapes in the operator's colours. They have the size of the real ones
+// (src/console/frame/layout.tsx, src/console/shell/stored.ts), so that nothing moves when the script replaces them.
 
-/** The icon in a browser's tab: a shop front, in a colour that is visible on a light and on a dark tab. */
+/** For the browser tab: a shop front, in a colour that shows on both light and dark tabs. */
 const icon =
   "data:image/svg+xml," +
   encodeURIComponent(
@@ -119,16 +119,15 @@ const icon =
       '<path fill="#fff" d="M5 5h14v2H5zm0 3h14l1 5v2h-1v5h-2v-5h-4v5H5v-5H4v-2zm2 7v3h4v-3z"/></svg>',
   );
 
-/** The request of the page, from which its first look follows. */
 interface PageReader {
   readonly headers: HeaderFields;
-  /** Whether the browser has a session, which may have ended. Without one, the page shows no menu. */
+  /** Whether the browser has a session, even one that has ended. Without one, the page shows no menu. */
   readonly isSignedIn: boolean;
 }
 
 /**
- * Creates the page. Its content security policy allows only resources of this address, and style elements with a random nonce, which the script adds.
- * @param digest the digest of the script; undefined while the script is being built. The page then says so until the script has loaded
+ * The content security policy only allows resources from this address, and style elements with a random nonce, which the script adds.
+ * @param digest the script's; undefined while it's being built, which the page then says
  */
 function toConsolePage(digest: string | undefined, { headers, isSignedIn }: PageReader): AdminContent {
   const nonce = randomText(22);
@@ -166,16 +165,16 @@ function toConsolePage(digest: string | undefined, { headers, isSignedIn }: Page
   };
 }
 
-const building = "The console is being built, once after each start from a checkout. It opens in a moment.";
+const building = "Building the console, as on every first start from a checkout. It will open in a moment.";
 
-/** Returns the attributes for the choices that the browser keeps (`chooseFrame` in src/console/shell/theme.ts). Ignores any other cookie. */
+/** Reads what the operator has chosen from a cookie (`chooseFrame` in src/console/shell/theme.ts). */
 function attributesOf(cookie: string | null): string {
   const [, colours, menu] =
     /(?:^|; ?)storefront-frame=(device|light|dark)\.(wide|narrow)(?:;|$)/.exec(cookie ?? "") ?? [];
   return colours ? ` data-colours="${colours}" data-menu="${menu}"` : "";
 }
 
-/** The shapes of the bar (menu, shop, search, operator) and of the menu's groups. */
+/** Shapes for the bar (menu, site, search, operator) and the menu's groups. */
 const groups = [4, 2, 2, 2].map((count) => `<ul>${"<li></li>".repeat(count)}</ul>`).join("");
 const bar = `<header><i></i><i></i><i></i><i></i></header><nav aria-hidden="true">${groups}</nav>`;
 

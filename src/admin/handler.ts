@@ -1,5 +1,5 @@
-// Handles one request of the admin listener: checks its host and origin, finds its route, and makes its response. Responses have no CORS header, so
-// that scripts of other origins cannot read them.
+// Handles requests to the admin listener: checks host and origin, finds the route and builds the response. There are no CORS headers, so that other
+// origins' scripts can't read responses.
 
 import { isIPv4 } from "node:net";
 import type { Logger } from "pino";
@@ -19,9 +19,9 @@ import type { Handler, Incident, WireRequest } from "../wire/request.ts";
 import { type ResponseBody, toHeaderLines, type WireResponse } from "../wire/response.ts";
 import { Router } from "./router.ts";
 
-/** A response before the header fields that all responses have are added. */
+/** A response without the headers that all responses have. */
 export interface AdminContent {
-  /** The default is 200. */
+  /** 200 by default. */
   readonly status?: number;
   readonly body: ResponseBody;
   readonly headers: Readonly<Record<string, string>>;
@@ -30,18 +30,18 @@ export interface AdminContent {
 export interface AdminRequestContext {
   readonly request: WireRequest;
   readonly query: URLSearchParams;
-  /** The segments of the path that the client chose, by their names in the route's pattern. */
+  /** Path segments by their names in the route's pattern. */
   readonly parameters: Readonly<Record<string, string>>;
 }
 
 type Respond = (context: AdminRequestContext) => Promise<AdminContent>;
 
-/** An endpoint of the admin listener: a function for each method, in the order of `Allow`. HEAD uses the function of GET. */
+/** A function for each method, in the order of `Allow`. HEAD uses GET's. */
 export type AdminRoute = Readonly<Record<string, Respond>>;
 
 export type AdminRoutes = ReadonlyMap<string, AdminRoute>;
 
-/** The header fields of every response. A page has its own `Cache-Control` and `Content-Security-Policy`. */
+/** Pages override `Cache-Control` and `Content-Security-Policy`. */
 const common = {
   "Cache-Control": "no-store",
   "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -52,13 +52,13 @@ const common = {
 
 export class AdminHandler implements Handler {
   readonly #router: Router<AdminRoute>;
-  /** The methods of all routes, in the response to `OPTIONS *`. */
+  /** Of all routes, for `OPTIONS *`. */
   readonly #methods: string;
   readonly #isAllowed: (host: string | null) => boolean;
   readonly #log: Logger;
   readonly #logLimit: LogRateLimiter;
 
-  /** @param hostnames allowed in addition to `localhost` and IP addresses, in their normal form (`parseHostname`) */
+  /** @param hostnames allowed besides `localhost` and IP addresses, in normal form (`parseHostname`) */
   constructor(
     routes: AdminRoutes,
     hostnames: readonly string[],
@@ -93,7 +93,8 @@ export class AdminHandler implements Handler {
     const { method, headers } = request;
     const { path, query, host = headers.get("host") } = toTarget(request.target);
     if (!this.#isAllowed(host)) {
-      const detail = "this hostname is not allowed here; use `localhost` or an IP address, or add it with --admin-host";
+      const detail =
+        "this hostname isn't allowed here; use `localhost` or an IP address, or allow it with --admin-host";
       throw new ProblemError("wrong-site", detail);
     }
     if (path === "*") return { status: 204, body: null, headers: { Allow: this.#methods } };
@@ -101,11 +102,11 @@ export class AdminHandler implements Handler {
     if (!found) throw new ProblemError("not-found", notFoundDetail);
     const { route, parameters } = found;
     const name = method === "HEAD" ? "GET" : method;
-    // Look for an own property, because a method may be any token, for example `constructor`.
+    // Only own properties, because a method can be any token, such as `constructor`.
     const respond = Object.hasOwn(route, name) ? route[name] : undefined;
     if (!respond) {
       const allowed = { headers: { Allow: methodsOf([route]) } };
-      throw new ProblemError("method-not-allowed", `this path has no method ${method}`, allowed);
+      throw new ProblemError("method-not-allowed", `this path doesn't support ${method}`, allowed);
     }
     if (method !== "GET" && method !== "HEAD") requireSameOrigin(headers, host);
     return respond({ request, query: new URLSearchParams(query), parameters });
@@ -113,7 +114,7 @@ export class AdminHandler implements Handler {
 
   #toProblem(id: string, error: unknown, asPage = false): WireResponse {
     const problemError = toProblemError(error, id, (err) =>
-      this.#log.error({ request: id, err }, "a request of the admin listener failed"),
+      this.#log.error({ request: id, err }, "a request to the admin listener failed"),
     );
     const { code, message, fieldErrors } = problemError;
     const status = statusOf(code);
@@ -131,7 +132,7 @@ export class AdminHandler implements Handler {
 }
 
 const notFoundDetail =
-  "there is nothing at this path; this address has the console (`/`) and `/metrics`, and the REST interface has an address of its own";
+  "not found; this address has the console (`/`) and `/metrics`, and the REST API is at another address";
 
 function methodsOf(routes: Iterable<AdminRoute>): string {
   const methods = [...routes].flatMap((route) => Object.keys(route));
@@ -143,9 +144,9 @@ function toAdminResponse(id: string, { status = 200, body, headers }: AdminConte
 }
 
 /**
- * Creates a function that returns whether a `Host` is allowed: an IP address, `localhost`, or one of `names`. A page on the web can make a browser
- * send requests to this listener under the page's own hostname (DNS rebinding), but not under an allowed host.
- * @param names in their normal form (`parseHostname`)
+ * Allows IP addresses, `localhost` and `names`. A malicious page can make a browser send us requests under the page's own hostname (DNS rebinding), but
+ * not under one of these.
+ * @param names in normal form (`parseHostname`)
  */
 function createHostCheck(names: readonly string[]): (host: string | null) => boolean {
   const allowed = new Set(["localhost", ...names]);
@@ -156,12 +157,12 @@ function createHostCheck(names: readonly string[]): (host: string | null) => boo
   };
 }
 
-/** Matches a host with or without a port, and nothing else that two programs could parse differently. */
+/** A host with or without a port, and nothing that two programs could parse differently. */
 const plainHost = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 
 /**
- * Requires that a request that changes something comes from a page of this listener (contract section 13). Browsers add `Origin` to every such
- * request, and no script can set it (Fetch section 3.2). Only the hosts are compared, because a proxy that ends TLS changes the scheme.
+ * Changes must come from this listener's own pages (contract section 13). Browsers add `Origin` to all such requests, and scripts can't set it (Fetch
+ * section 3.2). Only compares hosts, because a proxy that terminates TLS changes the scheme.
  * @param sentHost the host that the request is for
  * @throws ProblemError `forbidden`
  */
@@ -172,17 +173,17 @@ function requireSameOrigin(headers: HeaderFields, sentHost: string | null): void
   if (url && /^https?:$/.test(url.protocol) && url.origin === origin && url.host === host) return;
   throw new ProblemError(
     "forbidden",
-    "a change must come from a page of this address: send `Origin` with the scheme and host of the request; a proxy must pass on `Host`",
+    "changes must come from a page at this address: send `Origin` with the request's scheme and host. Behind a proxy, make it pass on `Host`",
   );
 }
 
-// A problem as an HTML page, for a person who typed an address into a browser.
+// Problems as HTML pages, for people who type an address into their browser.
 
 function isPageWanted({ method, headers }: WireRequest): boolean {
   return method === "GET" && acceptsHtml(headers.get("accept"));
 }
 
-/** Returns the page. Its policy allows only its own style. */
+/** Its policy only allows its own style. */
 function problemAsPage(status: number, detail: string, id: string): AdminContent {
   const nonce = randomText(22);
   const body = `<!doctype html>
@@ -198,7 +199,7 @@ small { opacity: 0.7 }
 </style>
 </head>
 <body>
-<h1>${status === 404 ? "There is nothing at this address" : "This did not work"}</h1>
+<h1>${status === 404 ? "Page not found" : "That didn’t work"}</h1>
 <p>${escapeHtml(detail.charAt(0).toUpperCase() + detail.slice(1))}.</p>
 <p><a href="/">Go to the console</a></p>
 <p><small>Status ${status}, request ${escapeHtml(id)}</small></p>

@@ -1,20 +1,19 @@
-// Responses to repeated requests. If a client repeats a request because its response was lost, the same `Idempotency-Key` gets the first response,
-// and the action does not run twice. Responses are kept in memory only, because they may contain secrets that are stored nowhere, such as a new
-// API key.
+// Makes it safe to repeat a request whose response was lost: with the same `Idempotency-Key`, it gets the first response, and the action doesn't run
+// again. Responses are only kept in memory, because they may have secrets that mustn't be stored, such as a new API key.
 
 import { idempotencyKeyReusedError } from "../http/common/parameters.ts";
 import { AbandonedWorkError } from "../lib/work-limiter.ts";
 import type { SiteRecord } from "../system/system-records.ts";
 import type { AdminContent } from "./handler.ts";
 
-/** The identity of a request that the client may repeat. */
+/** What identifies a request. */
 interface RepeatableRequest {
-  /** ID of the operator. The session is not part of the identity: an operator can repeat a request after a new sign-in. */
+  /** Not the session, so that operators can repeat a request after signing in again. */
   readonly operator: number;
-  /** The epoch of the system site. After a restore, a request is executed again: its effect was discarded, and another operator may have the ID. */
+  /** After a restore, requests run again, because their effect was discarded, and another operator may have the ID. */
   readonly systemEpoch: string;
   readonly key: string;
-  /** A text that is the same only for the same request: method, target and content. */
+  /** Only the same for the same method, target and content. */
   readonly request: string;
 }
 
@@ -25,21 +24,20 @@ interface RepeatableResponse {
 
 interface KeptResponse extends Pick<RepeatableRequest, "operator" | "request"> {
   readonly response: Promise<RepeatableResponse>;
-  /** Time of the request, in milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   readonly at: number;
   isPending: boolean;
 }
 
-/** Maximum number of kept responses: of all operators, and of one operator. */
+/** In all, and per operator. */
 const maxKept = 500;
 const maxOfOperator = 100;
-/** Maximum length of a kept response, in characters or bytes. A longer response is a report; a repeated request makes it again. */
+/** In characters or bytes. Longer responses are reports, which can simply be made again. */
 const maxLength = 64 * 1024;
-/** Milliseconds for which a response is kept. */
 const responseLifetimeMs = 10 * 60_000;
 
 export class IdempotentResponses {
-  /** Kept responses by epoch, operator and `Idempotency-Key`, the oldest first. */
+  /** By epoch, operator and `Idempotency-Key`, oldest first. */
   readonly #kept = new Map<string, KeptResponse>();
   readonly #now: () => number;
 
@@ -48,9 +46,9 @@ export class IdempotentResponses {
   }
 
   /**
-   * Returns the first response to a request, and waits for it if it is still being made. A request that failed runs again. The caller must check that
-   * the operator may still manage the site of the response.
-   * @param respond runs the action and returns its response
+   * Returns the first response to a request, waiting for it if necessary. A request that failed runs again. The caller must check that the operator can
+   * still manage the response's site.
+   * @param respond runs the action
    * @throws ProblemError `idempotency-key-reused`, and every error that `respond` throws
    */
   respondOnce(attempt: RepeatableRequest, respond: () => Promise<RepeatableResponse>): Promise<RepeatableResponse> {
@@ -64,7 +62,7 @@ export class IdempotentResponses {
     throw idempotencyKeyReusedError();
   }
 
-  /** Returns the first response. If the first request was discarded because its client had left, runs the repeated request. */
+  /** Runs the repeated request if the first one was discarded because its client had left. */
   async #shareOrRepeat(
     first: Promise<RepeatableResponse>,
     attempt: RepeatableRequest,
@@ -99,7 +97,7 @@ export class IdempotentResponses {
       if (!isPending && at <= this.#now() - responseLifetimeMs) this.#kept.delete(name);
   }
 
-  /** Evicts the oldest response when a limit is reached. A pending response is never evicted: its action would run twice. */
+  /** Makes room at a limit. Never evicts a pending response, because its action could then run twice. */
   #evictOldest(operator: number): void {
     const own = [...this.#kept].filter(([, one]) => one.operator === operator);
     const candidates = own.length >= maxOfOperator ? own : this.#kept.size >= maxKept ? this.#kept : [];

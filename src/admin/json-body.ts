@@ -1,16 +1,15 @@
-// Reads the body of a request, a JSON object, and its members.
+// Reads a request's JSON body and checks its members.
 
 import { excessIn } from "../formats/json-items.ts";
 import { ProblemError } from "../model/errors.ts";
 import { isJsonObject } from "../model/field.ts";
 import type { WireRequest } from "../wire/request.ts";
 
-/** A body as it was received: the members that `T` has may be missing, and may have any value. */
+/** A body before it's checked: members of `T` may be missing or have any value. */
 export type ReceivedBody<T> = { readonly [Name in keyof T]?: unknown };
 
 /**
- * Reads the body of a request, which must be a JSON object.
- * @param maxBytes the maximum length of the body, if smaller than that of the listener
+ * @param maxBytes if lower than the listener's limit
  * @throws ProblemError `bad-request` or `unsupported-media-type`, RequestError
  */
 export async function readJsonObject<T>(request: WireRequest, maxBytes?: number): Promise<ReceivedBody<T>> {
@@ -21,12 +20,12 @@ export async function readJsonObject<T>(request: WireRequest, maxBytes?: number)
 
 const maxDepth = 16;
 
-/** Maximum values in a body: 5,000 edits of records with every field. */
+/** Enough for 5,000 edits that change every field. */
 const maxValues = 200_000;
 
 async function readJson(request: WireRequest, maxBytes?: number): Promise<unknown> {
   const type = request.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
-  // A form on a page of another origin cannot send this media type without a preflight request, which this listener rejects.
+  // A form on another origin's page can't send this media type without a preflight request, which we reject.
   if (type !== "application/json")
     throw new ProblemError("unsupported-media-type", "send the body as application/json");
   const { view } = await request.readBody(maxBytes);
@@ -41,7 +40,7 @@ async function readJson(request: WireRequest, maxBytes?: number): Promise<unknow
   }
 }
 
-// The members of a body. Each of these functions throws ProblemError `bad-request` for another value; for an absent one, it throws or returns undefined.
+// Each function throws ProblemError `bad-request` for a wrong value. For a missing one, it throws or returns undefined.
 
 export function parseText<T extends object>(input: T, name: keyof T & string): string {
   const value: unknown = input[name];
@@ -53,7 +52,7 @@ export function parseOptionalText<T extends object>(input: T, name: keyof T & st
   return input[name] === undefined ? undefined : parseText(input, name);
 }
 
-/** Maximum number of strings in a list. */
+/** Per list. */
 const maxTexts = 1000;
 
 export function parseTexts<T extends object>(input: T, name: keyof T & string): readonly string[] | undefined {
@@ -63,7 +62,7 @@ export function parseTexts<T extends object>(input: T, name: keyof T & string): 
   throw new ProblemError("bad-request", `\`${name}\` must be a list of at most ${maxTexts} strings`);
 }
 
-/** The range of a whole number; without `max`, up to the largest safe integer. */
+/** Without `max`, up to the largest safe integer. */
 interface NumberRange {
   readonly min: number;
   readonly max?: number;

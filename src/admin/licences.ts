@@ -1,5 +1,4 @@
-// The licences of npm packages that are distributed with this program: reads them, accepts only some, and formats their texts. The licences require
-// that their texts are distributed too.
+// Checks the licences of the npm packages we distribute, and collects their texts, because the licences require us to distribute those too.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -9,9 +8,9 @@ export interface BundledPackage extends LicensedPackage {
 }
 
 /**
- * Returns the packages that the files of a bundle belong to, sorted by folder.
- * @param files paths, relative to the working directory
- * @throws Error that names the packages with a licence that is not accepted, or without the text of a licence
+ * Finds the packages that a bundle's files belong to, by folder.
+ * @param files paths relative to the working directory
+ * @throws Error that lists packages with a licence we don't accept, or without a licence text
  */
 export function bundledPackages(files: Iterable<string>): BundledPackage[] {
   const folders = new Set([...files].flatMap((file) => folderIn(resolve(file)) ?? []));
@@ -19,33 +18,31 @@ export function bundledPackages(files: Iterable<string>): BundledPackage[] {
   requireAcceptedLicences(packages);
   const silent = packages.filter(({ text }) => text === "");
   if (silent.length > 0)
-    throw new Error(`packages without the text of their licence: ${silent.map(({ name }) => name).join(", ")}`);
+    throw new Error(`packages without a licence text: ${silent.map(({ name }) => name).join(", ")}`);
   return packages.sort((a, b) => (a.folder < b.folder ? -1 : 1));
 }
 
-/** Returns the text with all licences that is served beside the script. */
+/** Served next to the script. */
 export function toNotices(packages: readonly LicensedPackage[]): string {
   const sections = packages.map(toLicenceSection);
   return `The console of Storefront contains the software below.\n\n${[...new Set(sections)].join("\n")}`;
 }
 
-/** Returns the folder of the package that contains this file; undefined for a file of this program. */
+/** The folder of a file's package; undefined for our own files. */
 function folderIn(path: string): string | undefined {
   return /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path.replaceAll("\\", "/"))?.[0];
 }
 
-// The licence of one package.
-
 export interface LicensedPackage {
   readonly name: string;
   readonly version: string;
-  /** The SPDX expression in package.json; `none` if it is missing. */
+  /** The SPDX expression in package.json; `none` if it's missing. */
   readonly license: string;
-  /** The content of the package's licence and notice files; empty if it has no such file. */
+  /** From the package's licence and notice files, if it has any. */
   readonly text: string;
 }
 
-/** Licences that allow to distribute the program in its present form (SPDX identifiers). A person must decide about any other licence. */
+/** Licences (SPDX identifiers) that let us distribute the program as it is. Any other needs a human decision. */
 const accepted = new Set([
   "0BSD",
   "Apache-2.0",
@@ -73,10 +70,10 @@ export function readLicensedPackage(folder: string): LicensedPackage {
 export function requireAcceptedLicences(packages: readonly LicensedPackage[]): void {
   const refused = packages.filter(({ license }) => !isAccepted(license));
   if (refused.length === 0) return;
-  throw new Error(`licences that are not accepted: ${refused.map((one) => `${one.name} (${one.license})`).join(", ")}`);
+  throw new Error(`licences we don't accept: ${refused.map((one) => `${one.name} (${one.license})`).join(", ")}`);
 }
 
-/** Whether a licence is accepted. Of licences joined by OR, one must be accepted; of licences joined by AND, all. */
+/** One of those joined by OR is enough, but those joined by AND must all be accepted. */
 function isAccepted(license: string): boolean {
   const choices = license.replaceAll(/[()]/g, "").split(" OR ");
   return choices.some((choice) => choice.split(" AND ").every((one) => accepted.has(one)));

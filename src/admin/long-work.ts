@@ -1,8 +1,8 @@
-// Limits the work of operators. Of long work (undos, changes of many records, searches in all sites, files to download, copies for sandboxes and tests
-// of webhooks), a few run at once for all operators together, and the others wait. Of reads, a few run at once for each operator.
+// Limits what operators can keep the server busy with. All operators together can run a few long jobs (undos, changes to many records, searches across
+// sites, downloads, sandbox copies and webhook tests), and each operator can run a few reads. The rest wait.
 //
-// An example: two undos may run at once, and both places are taken. Anna sends three more, and then Ben sends one. When a place becomes free, Anna's first
-// undo starts, then Ben's, then Anna's others. Anna leaves before her last one has started: it is discarded.
+// For example, two undos can run at a time, and both are taken. Anna queues three more, then Ben queues one. As the running ones finish, Anna's first
+// starts, then Ben's, then Anna's others. If she leaves before her last one starts, it's discarded.
 
 import { AbandonedWorkError } from "../lib/work-limiter.ts";
 import { yieldToEventLoop } from "../lib/yielding.ts";
@@ -10,17 +10,17 @@ import { ProblemError } from "../model/errors.ts";
 import type { WireRequest } from "../wire/request.ts";
 import type { Session } from "./session.ts";
 
-/** Maximum works of one operator that wait: more than the connections that a browser opens to a server. Each can keep a body of 1 MiB in memory. */
+/** Jobs an operator can queue: more than a browser opens connections to a server. Each can keep a body of 1 MiB in memory. */
 const maxWaitingOfOperator = 32;
-/** The same for reads, which have no body. */
+/** Reads an operator can queue. These have no body. */
 const maxWaitingReads = 64;
 
-interface Asking {
+interface Requester {
   readonly request: WireRequest;
   readonly session: Session;
 }
 
-interface WaitingWork extends Pick<Asking, "request"> {
+interface QueuedJob extends Pick<Requester, "request"> {
   start(): void;
   reject(error: AbandonedWorkError): void;
 }
@@ -29,26 +29,26 @@ export class LongWork {
   readonly #maxRunning: number;
   readonly #maxWaiting: number;
   #running = 0;
-  /** The works that wait, by the ID of the operator, each in the order of the requests. The first operator is the next one. */
-  readonly #waiting = new Map<number, readonly WaitingWork[]>();
+  /** By operator ID, oldest first. The first operator is up next. */
+  readonly #waiting = new Map<number, readonly QueuedJob[]>();
 
   get running(): number {
     return this.#running;
   }
 
-  /** @param maxWaiting of one operator */
+  /** @param maxWaiting per operator */
   constructor(maxRunning: number, maxWaiting = maxWaitingOfOperator) {
     this.#maxRunning = maxRunning;
     this.#maxWaiting = maxWaiting;
   }
 
   /**
-   * Runs `work` when it is its turn: the operators take turns.
-   * @throws ProblemError `too-many-requests` if too many works of the operator wait; AbandonedWorkError if the client has left before the work started
+   * Waits for its turn. Operators take turns.
+   * @throws ProblemError `too-many-requests` if the operator has queued too much; AbandonedWorkError if the client left before it started
    */
-  async run<T>(asking: Asking, work: () => T | Promise<T>): Promise<T> {
+  async run<T>(requester: Requester, work: () => T | Promise<T>): Promise<T> {
     if (this.#running < this.#maxRunning) this.#running++;
-    else await this.#wait(asking);
+    else await this.#wait(requester);
     try {
       return await work();
     } finally {
@@ -56,11 +56,11 @@ export class LongWork {
     }
   }
 
-  #wait({ request, session }: Asking): Promise<void> {
+  #wait({ request, session }: Requester): Promise<void> {
     const { ID } = session.operator;
     const own = this.#discardAbandoned(this.#waiting.get(ID) ?? []);
     if (own.length >= this.#maxWaiting) {
-      const detail = `${own.length} requests of this operator wait already; try again when they have ended`;
+      const detail = `you already have ${own.length} requests waiting; try again when they're done`;
       throw new ProblemError("too-many-requests", detail, { retryAfterSeconds: 5 });
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -69,8 +69,8 @@ export class LongWork {
   }
 
   #startNext(): void {
-    for (const [ID, works] of this.#waiting) {
-      const [next, ...others] = this.#discardAbandoned(works);
+    for (const [ID, jobs] of this.#waiting) {
+      const [next, ...others] = this.#discardAbandoned(jobs);
       this.#waiting.delete(ID);
       if (others.length > 0) this.#waiting.set(ID, others);
       if (!next) continue;
@@ -80,28 +80,28 @@ export class LongWork {
     this.#running--;
   }
 
-  #discardAbandoned(works: readonly WaitingWork[]): readonly WaitingWork[] {
-    return works.filter(({ request, reject }) => {
+  #discardAbandoned(jobs: readonly QueuedJob[]): readonly QueuedJob[] {
+    return jobs.filter(({ request, reject }) => {
       if (request.isAbandoned) reject(new AbandonedWorkError());
       return !request.isAbandoned;
     });
   }
 }
 
-/** Maximum reads of one operator that run at once. */
+/** Concurrent reads per operator. */
 const maxReads = 4;
 
-/** Runs the reads of each operator, a few at once, and starts at most one per tick, because a read of the database can be synchronous. */
+/** Starts at most one read per tick, because a read of the database can be synchronous. */
 export class OperatorReads {
   readonly #reads = new Map<number, LongWork>();
 
-  /** @throws as `LongWork.run` */
-  async run<T>(asking: Asking, read: () => Promise<T>): Promise<T> {
-    const { ID } = asking.session.operator;
+  /** @throws like `LongWork.run` */
+  async run<T>(requester: Requester, read: () => Promise<T>): Promise<T> {
+    const { ID } = requester.session.operator;
     const reads = this.#reads.get(ID) ?? new LongWork(maxReads, maxWaitingReads);
     this.#reads.set(ID, reads);
     try {
-      return await reads.run(asking, () => yieldToEventLoop().then(read));
+      return await reads.run(requester, () => yieldToEventLoop().then(read));
     } finally {
       if (reads.running === 0) this.#reads.delete(ID);
     }

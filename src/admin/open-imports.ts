@@ -1,4 +1,4 @@
-// The imports that operators have opened in the console: their files and their limits. They belong to this process and end with it.
+// Keeps the imports that operators have opened in the console, within limits. They belong to this process and end with it.
 
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,46 +10,46 @@ import type { Resource } from "../model/resource.ts";
 import { ImportJob } from "../operator/import/job/import-job.ts";
 
 interface UndoneImport {
-  /** Records that are as they were before the import. */
+  /** Records that are back to how they were before the import. */
   readonly restored: number;
-  /** Records that were skipped, because they were changed again later. */
+  /** Records that were skipped because they've changed again since. */
   readonly skipped: number;
 }
 
-/** The operator of an import, and its site. By ID, because another operator or site may get the name later. */
+/** Whose import it is, and for which site. By ID, because names can be reused. */
 export interface ImportOwner {
   readonly operator: number;
   readonly site: number;
-  /** The epoch of the system site, in which the IDs are unique: after a restore, others may get them. */
+  /** The IDs are only unique within this epoch. After a restore, they may be assigned again. */
   readonly systemEpoch: string;
 }
 
 export interface OpenImport extends ImportOwner {
   readonly id: string;
-  /** Name of the file on the operator's machine. */
+  /** The file's name on the operator's machine. */
   readonly name: string;
   readonly job: ImportJob;
-  /** The run ID of its changes. Undefined until the import is run. */
+  /** Undefined until the import is run. */
   run: string | undefined;
-  /** The result of its undo. Undefined if the import was not undone. */
+  /** Undefined unless the import was undone. */
   undone: UndoneImport | undefined;
-  /** Whether the import continues after the session in which it was started has ended. */
+  /** Whether the import continues after the session that started it has ended. */
   outlivesSession: boolean;
-  /** Time of the last request for the import, in milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   lastRequestedAt: number;
 }
 
-/** Maximum number of imports of one operator, and of all operators. */
+/** Per operator, and in all. */
 const maxOfOperator = 4;
 const maxImports = 32;
-/** Maximum number of dry runs and imports that run at once. A job that matches rows by ID keeps the IDs of all records in memory. */
+/** Concurrent dry runs and imports. When matching rows by ID, each keeps all record IDs in memory. */
 const maxRunningJobs = 2;
-/** Maximum bytes of one file, and of all files together. */
+/** Per file, and in all. */
 const maxFileBytes = 256 * 1024 * 1024;
 const maxTotalBytes = 1024 * 1024 * 1024;
-/** Milliseconds without a request after which an import is removed. */
+/** An import without any requests for this long is removed. */
 const unusedLifetimeMs = 60 * 60_000;
-/** Milliseconds between two searches for unused imports. */
+/** How often we look for unused imports. */
 const searchIntervalMs = 60_000;
 const folderPrefix = "storefront-imports-";
 
@@ -60,19 +60,19 @@ export class OpenImports {
   #folder: string | undefined;
   #timer: ReturnType<typeof setInterval> | undefined;
 
-  /** @param onError called with each unexpected error of an import */
+  /** @param onError called with unexpected errors */
   constructor(now: () => number, onError: (error: unknown) => void) {
     this.#now = now;
     this.#onError = onError;
   }
 
-  /** Opens an import. At a limit, removes the operator's least recently used idle import. @throws ProblemError `too-many-requests`, `unavailable` */
+  /** At a limit, removes the operator's least recently used idle import. @throws ProblemError `too-many-requests`, `unavailable` */
   openImport(owner: ImportOwner, resource: Resource, name: string): OpenImport {
     this.#removeRestored(owner.systemEpoch);
     this.#makeRoom(owner.operator);
     const id = randomText(16);
     const job = withFileErrors(
-      "no file can be stored",
+      "can't create a file for this import",
       () => new ImportJob(join(this.#openFolder(), id), resource, this.#onError),
     );
     const opened: OpenImport = {
@@ -89,11 +89,11 @@ export class OpenImports {
     return opened;
   }
 
-  /** Returns an import and marks it as used. @throws ProblemError `not-found`, also for the import of another operator or into another site */
+  /** Counts as a use of the import. @throws ProblemError `not-found`, also if it's for another operator or site */
   get(owner: ImportOwner, id: string): OpenImport {
     const found = this.#imports.get(id);
     if (!found || !isOwnedBy(found, owner))
-      throw new ProblemError("not-found", "there is no such import; it may have ended");
+      throw new ProblemError("not-found", "this import is no longer available; see the history for what it changed");
     found.lastRequestedAt = this.#now();
     return found;
   }
@@ -102,22 +102,26 @@ export class OpenImports {
     return [...this.#imports.values()].filter((one) => isOwnedBy(one, owner)).reverse();
   }
 
-  /** Adds a part of the file. @param number of the part, from 0. @throws ProblemError `conflict`, `too-large`, `unavailable` */
+  /** Adds a part of the file. @param number from 0. @throws ProblemError `conflict`, `too-large`, `unavailable` */
   add({ job }: OpenImport, number: number, bytes: Uint8Array): void {
-    if (job.state !== "new" || job.progress.rows > 0) throw new ProblemError("conflict", "the file is in use already");
+    if (job.state !== "new" || job.progress.rows > 0) throw new ProblemError("conflict", "the file is already in use");
     if (job.upload.size + bytes.length > maxFileBytes)
-      throw new ProblemError("too-large", `a file may have at most ${maxFileBytes / 1024 ** 2} MiB`);
+      throw new ProblemError("too-large", `the file is larger than ${maxFileBytes / 1024 ** 2} MiB; split it`);
     let total = bytes.length;
     for (const one of this.#imports.values()) total += one.job.upload.size;
-    if (total > maxTotalBytes) throw new ProblemError("unavailable", "the files of all imports together are too large");
+    if (total > maxTotalBytes)
+      throw new ProblemError(
+        "unavailable",
+        "there's no room for this file until other imports have ended; try again later",
+      );
     job.upload.add(number, bytes);
   }
 
   /**
-   * Requires that another dry run or import may start.
-   * @param opened the import to run; undefined for a dry run. Two imports into one site do not run at once, because neither would find the records that the
-   *   other creates
-   * @throws ProblemError `too-many-requests` if the maximum number is running, `conflict` if another import is running into the site of `opened`
+   * Call this before starting a dry run or an import. Two imports into one site can't run at the same time, because neither would find the records that
+   * the other creates.
+   * @param opened the import to run; undefined for a dry run
+   * @throws ProblemError `too-many-requests` if too many are running, `conflict` if another import into the same site is
    */
   requireFreeCapacity(opened?: OpenImport): void {
     const busy = [...this.#imports.values()].filter(({ job }) => job.isBusy);
@@ -129,7 +133,7 @@ export class OpenImports {
     });
   }
 
-  /** Saves the result of an undo in the import that it undid, if that import still exists. @param run the run ID of the import */
+  /** Does nothing if the import no longer exists. @param run the import's run */
   markUndone(site: number, run: string, undone: UndoneImport): void {
     for (const one of this.#imports.values()) if (one.site === site && one.run === run) one.undone = undone;
   }
@@ -140,8 +144,8 @@ export class OpenImports {
   }
 
   /**
-   * Removes the imports of an operator who signs out or was signed out, except running imports. A running import continues if the operator signed
-   * out in one browser only. If the operator signed out everywhere, the next batch of the import is rejected (reauthorized-engine.ts).
+   * Removes the imports of an operator who signs out, except those that are running. These continue if the operator has only signed out in one browser.
+   * Otherwise, their next batch is rejected (reauthorized-engine.ts).
    */
   async endImportsOf(operator: number, isEverywhere: boolean): Promise<void> {
     for (const one of [...this.#imports.values()]) {
@@ -158,10 +162,7 @@ export class OpenImports {
     this.#folder = undefined;
   }
 
-  /**
-   * At a limit, removes the operator's least recently used import that is neither checked nor run now.
-   * @throws ProblemError `too-many-requests` if the operator has no such import
-   */
+  /** At a limit, removes the operator's least recently used idle import. @throws ProblemError `too-many-requests` if there is none */
   #makeRoom(operator: number): void {
     const own = [...this.#imports.values()].filter((one) => one.operator === operator);
     if (own.length < maxOfOperator && this.#imports.size < maxImports) return;
@@ -169,11 +170,14 @@ export class OpenImports {
       .filter(({ job }) => !job.isBusy)
       .sort((one, other) => one.lastRequestedAt - other.lastRequestedAt);
     if (!leastUsed)
-      throw new ProblemError("too-many-requests", "there are too many imports; end one first, or try again later");
+      throw new ProblemError(
+        "too-many-requests",
+        "there are too many open imports; stop one of yours, or try again later",
+      );
     this.remove(leastUsed).catch(this.#onError);
   }
 
-  /** Removes the imports from before a restore, which nobody can use any more. */
+  /** Removes imports from before a restore, which nobody can use any more. */
   #removeRestored(systemEpoch: string): void {
     for (const one of [...this.#imports.values()])
       if (one.systemEpoch !== systemEpoch) this.remove(one).catch(this.#onError);
@@ -199,8 +203,8 @@ function isOwnedBy(one: ImportOwner, { operator, site, systemEpoch }: ImportOwne
 }
 
 /**
- * Removes the folders of killed processes that are older than an hour. Newer folders are kept, because a process of another machine may use the same
- * parent folder, and its ID means nothing here.
+ * Removes folders of killed processes that are over an hour old. Newer ones may belong to a process on another machine that uses the same parent folder,
+ * whose ID means nothing here.
  */
 function removeStaleFolders(now: number): void {
   for (const name of readdirSync(tmpdir())) {

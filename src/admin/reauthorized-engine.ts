@@ -1,5 +1,5 @@
-// Authorizes the operator of an import, an undo, a change of many records or the copy for a sandbox again before each transaction, because they can run
-// for minutes after the request that started them.
+// Checks the operator's rights again before each transaction of an import, an undo, a change to many records or a sandbox copy, because these can run for
+// minutes after the request that started them.
 
 import type { Engine, EngineCommits } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
@@ -8,16 +8,15 @@ import type { SiteRecord } from "../system/system-records.ts";
 import type { ActionContext } from "./action-routes.ts";
 import { readSitesAndOperators, requireSession } from "./session.ts";
 
-/** An import, undo, change or copy that an operator has started. `outlivesSession` can change while it runs, and is read before each transaction. */
+/** What an operator has started. */
 interface Started {
-  /** Whether it continues after the end of the session that has started it. */
+  /** Whether it continues after its session has ended. Can change while it runs, so it's read before each transaction. */
   readonly outlivesSession: boolean;
 }
 
 /**
- * Wraps the engine of `call` for an import, undo, change or copy. Before each transaction, requires that the operator still exists, may manage the
- * site, has the right that the action needs, and is signed in. With `outlivesSession`, an operator who signed out in one browser counts as signed in.
- * Rows that are already stored are kept.
+ * Before each transaction, checks that the operator still exists, can manage the site, has the right that the action needs, and is signed in. With
+ * `outlivesSession`, someone who has only signed out in one browser counts as signed in. What's already stored is kept.
  */
 export function withReauthorization(
   call: ActionContext,
@@ -46,14 +45,14 @@ async function reauthorizeOperator(
   started: Started,
 ): Promise<void> {
   const { session, siteViews, needs } = call;
-  // Read `outlivesSession` only after the session: signing out sets it before it ends the session.
+  // `outlivesSession` is read after the session, because signing out sets it before it ends the session.
   const present = (await operatorOfSession(call)) ?? (started.outlivesSession ? session.operator : undefined);
   const operator = present && findOperator(await readSitesAndOperators(siteViews), present.ID);
   const stop = (why: string) =>
     new ProblemError("forbidden", `the ${what} was stopped, because ${session.operator.Name} ${why}`);
   if (!operator) throw stop("was signed out or removed");
   if (!canManage(operator, site)) throw stop("can no longer manage this site");
-  if (!hasRight(operator, needs)) throw stop("has another role now");
+  if (!hasRight(operator, needs)) throw stop("now has another role");
 }
 
 async function operatorOfSession(call: ActionContext): Promise<ListedOperator | undefined> {

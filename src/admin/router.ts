@@ -1,17 +1,17 @@
-// Finds the route of a path. A pattern such as `/operator/sites/{site}` has a name in braces for each segment that the client chooses.
+// Finds the route for a path. Patterns such as `/operator/sites/{site}` have names in braces for segments that can be anything.
 
 interface Found<Route> {
   readonly route: Route;
-  /** The segments that the client chose, decoded, by their names in the pattern. */
+  /** Decoded segments by their names in the pattern. */
   readonly parameters: Readonly<Record<string, string>>;
 }
 
 export class Router<Route> {
   readonly #routes: readonly { readonly matcher: RegExp; readonly route: Route }[];
 
-  /** @param routes by pattern. If a path matches two patterns, compare their segments from the left: the first fixed segment wins */
+  /** @param routes by pattern. If a path matches several, the one with the leftmost fixed segment wins */
   constructor(routes: ReadonlyMap<string, Route>) {
-    // A brace sorts after every character of a fixed segment.
+    // Braces sort after everything that fixed segments contain.
     const unnamed = (pattern: string) => pattern.replaceAll(/\{\w+\}/g, "{");
     const sorted = [...routes].sort(([one], [other]) => (unnamed(one) < unnamed(other) ? -1 : 1));
     this.#routes = sorted.map(([pattern, route]) => {
@@ -20,7 +20,7 @@ export class Router<Route> {
     });
   }
 
-  /** Returns the route of `path`; undefined if no pattern matches, or if a segment is empty or not valid percent-encoded UTF-8. */
+  /** Undefined if no pattern matches, or a segment is empty or isn't valid percent-encoded UTF-8. */
   find(path: string): Found<Route> | undefined {
     for (const { matcher, route } of this.#routes) {
       const match = matcher.exec(path);

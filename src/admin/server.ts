@@ -1,7 +1,7 @@
-// The admin listener (contract section 13): a second address, for operators and their tools. It shares only wire/ and http/common/ with the public
-// listener. This file opens it, and handler.ts calls the route of a request. Each kind of endpoint is a file that creates its routes, and a line in
-// `createAdminRoutes`. The API of the console is a list of actions (action-routes.ts), with a file for each subject in api/. With several workers,
-// the listener is a separate process (commands/processes/workers.ts).
+// Opens the admin listener (contract section 13), a second address for operators and their tools. It only shares wire/ and http/common/ with the public
+// listener. handler.ts handles its requests. Each kind of endpoint has a file that creates its routes, and a line in `createAdminRoutes`. The console's
+// API is a list of actions (action-routes.ts), with a file per subject in api/. With several workers, the admin listener has a process to itself
+// (commands/processes/workers.ts).
 
 import type { Logger } from "pino";
 import { coalesceCalls } from "../lib/concurrency.ts";
@@ -16,21 +16,21 @@ import { sessionRoutes } from "./session.ts";
 import { TrafficHistory } from "./traffic.ts";
 
 interface AdminOptions extends Pick<ListenOptions, "host" | "port" | "tls" | "reusePort"> {
-  /** Hostnames that browsers may use in addition to `localhost` and IP addresses, in their normal form. */
+  /** Hostnames that browsers can use besides `localhost` and IP addresses, in normal form. */
   readonly hostnames: readonly string[];
 }
 
 interface AdminDependencies extends ActionDependencies {
   readonly log: Logger;
   samples(): Promise<readonly MetricsSample[]>;
-  /** Loads the script of the console, if another function than the usual one should do that. */
+  /** Loads the console's script, instead of the usual function. */
   readonly loadScript?: (() => Promise<ConsoleScript>) | undefined;
 }
 
-/** Limits for a listener with few clients: seconds, bytes, connections, bytes. */
+/** There are few clients. */
 const limits = { idleTimeoutSeconds: 30, maxBodyBytes: 1024 * 1024, connections: 128, memory: 64 * 1024 * 1024 };
 
-/** Opens the admin listener. @throws Error if the port is in use or the certificate is invalid */
+/** @throws Error if the port is in use or the certificate is invalid */
 export function serveAdmin({ hostnames, ...options }: AdminOptions, dependencies: AdminDependencies): Listener {
   const traffic = new TrafficHistory(dependencies.samples, dependencies.now);
   const imports = new OpenImports(dependencies.now, (error) =>
@@ -43,8 +43,8 @@ export function serveAdmin({ hostnames, ...options }: AdminOptions, dependencies
     dependencies,
   );
   const listener = listen({ ...limits, ...options }, handler);
-  // Load the library now instead of at the first request. Otherwise, if all file descriptors are in use then, Bun would never try again.
-  void metricsLibrary().catch((error) => dependencies.log.error({ err: error }, "the metrics could not be loaded"));
+  // Not just on the first request, because if we're out of file descriptors at that point, Bun never tries again.
+  void metricsLibrary().catch((error) => dependencies.log.error({ err: error }, "couldn't load the metrics library"));
   return {
     ...listener,
     async stop(seconds, idleSeconds) {
@@ -70,10 +70,8 @@ function createAdminRoutes(
   ]);
 }
 
-// `/metrics`, for Prometheus.
-
 function metricsRoute(samples: () => Promise<readonly MetricsSample[]>): [path: string, route: AdminRoute] {
-  // Scrapes at the same time share one result, because each scrape takes some milliseconds of every worker.
+  // Concurrent scrapes share a result, because each costs every worker a few milliseconds.
   const text = coalesceCalls(async () => toMetricsText(await samples()));
   return ["/metrics", { GET: async () => ({ headers: { "Content-Type": metricsType }, body: await text() }) }];
 }

@@ -1,4 +1,4 @@
-// Signs operators in to the console and out again (contract section 13). The session is a cookie that browsers send only for requests of this
+// Signs operators in to the console and out again (contract section 13). The session is in a cookie that browsers only send with requests from this
 // listener's own pages.
 
 import { type Limit, TokenBuckets } from "../lib/token-buckets.ts";
@@ -28,33 +28,33 @@ import { parseText, type ReceivedBody, readJsonObject } from "./json-body.ts";
 
 export interface Session {
   readonly operator: ListedOperator;
-  /** Time at which the session ends, in milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   readonly expiresAt: number;
-  /** The epoch in which the IDs of operators and sites are unique. After a restore, an ID that was given since the backup is given again. */
+  /** Operator and site IDs are only unique within this epoch. After a restore, IDs assigned since the backup are assigned again. */
   readonly systemEpoch: string;
 }
 
 export interface SessionDependencies {
   readonly engine: Engine;
   readonly siteViews: SiteViews;
-  /** Returns the time in milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   readonly now: () => number;
 }
 
-/** Limit of failed sign-ins, for all clients together. It only limits the work, because a link is too long to be guessed. */
+/** For failed sign-ins of all clients together. It's only there to limit the work, because links are too long to guess. */
 const failedSignInLimit: Limit = { tokensPerSecond: 0.2, maxTokens: 20 };
 
-/** Maximum bytes in the body of a sign-in request. */
+/** Of a sign-in request. */
 const maxSignInBytes = 512;
 
 interface SessionContext extends SessionDependencies {
-  /** Called with the ID of an operator who signs out in one browser (`isEverywhere` false) or everywhere. */
+  /** @param operator ID. @param isEverywhere whether they've signed out of all devices, or just of one browser */
   readonly onSignOut: (operator: number, isEverywhere: boolean) => Promise<void>;
   readonly buckets: TokenBuckets<"sign-in">;
   readonly bodies: SignInBodies;
 }
 
-/** Creates two routes: `/operator/session` signs in and out in this browser, `/operator/sessions` ends all sessions of an operator. */
+/** `/operator/session` signs in and out in this browser, and `/operator/sessions` signs out of all devices. */
 export function sessionRoutes(
   dependencies: SessionDependencies,
   onSignOut: SessionContext["onSignOut"],
@@ -64,7 +64,7 @@ export function sessionRoutes(
     [
       "/operator/session",
       {
-        // Without a session, respond with 200 instead of 401, because browsers report a 401 as an error of the page.
+        // Even without a session, the status is 200, because browsers report 401 as an error on the page.
         GET: async ({ request }) => toSessionContent(await findRequestSession(request, dependencies)),
         POST: ({ request }) => respondToSignIn(request, context),
         async DELETE({ request }) {
@@ -92,7 +92,7 @@ export function sessionRoutes(
   ];
 }
 
-/** Signs in. The body has `link`, and may have `insteadOf`: the ID of the present operator, if the link replaces that operator's session. */
+/** The body has a `link`, and `insteadOf` to replace the session of the operator with that ID. */
 async function respondToSignIn(request: WireRequest, context: SessionContext): Promise<AdminContent> {
   const { engine, now, buckets, bodies } = context;
   const input = await bodies.withBodyTimeout(readJsonObject<SignInBody>(request, maxSignInBytes));
@@ -113,8 +113,7 @@ async function endSessionsOf(
   { operator }: Session,
   { engine, onSignOut }: SessionContext,
 ): Promise<void> {
-  // Call `onSignOut` before the session ends. It marks the running imports, which then continue without the session. Otherwise their next check of the
-  // session would stop them.
+  // `onSignOut` goes first, because it lets running imports continue without the session. Otherwise, their next check would stop them.
   await onSignOut(operator.ID, false);
   for (const secret of sessionSecretsIn(headers)) await signOutSession(engine, secret);
 }
@@ -122,13 +121,13 @@ async function endSessionsOf(
 export async function requireSession(request: WireRequest, dependencies: SessionDependencies): Promise<Session> {
   const session = await findRequestSession(request, dependencies);
   if (session) return session;
-  throw new ProblemError("unauthorized", "sign in with a link that `storefront operator link` prints");
+  throw new ProblemError("unauthorized", "sign in with a link from `storefront operator link`");
 }
 
 /**
- * Requires that a request which replaces another operator's session names that operator (`insteadOf`). Otherwise a link from someone else could make
- * this browser work under another name without notice. Does not consume the link.
- * @throws ProblemError `conflict` with `X-Operator`: the ID of the present operator; `unauthorized` for a link that cannot be used
+ * To replace another operator's session, a request must say so (`insteadOf`). Otherwise, a link from someone else could make people work under another
+ * name without noticing. Doesn't use the link up.
+ * @throws ProblemError `conflict` with `X-Operator`, the current operator's ID; `unauthorized` for an unusable link
  */
 async function requireAgreement(
   { operator }: Session,
@@ -140,7 +139,7 @@ async function requireAgreement(
   if (other.ID === operator.ID || input.insteadOf === operator.ID) return;
   throw new ProblemError(
     "conflict",
-    `this browser is signed in as ${operator.Name}, and the link signs in as ${other.Name}`,
+    `you're signed in as ${operator.Name}, but this link is for ${other.Name}`,
     toOperatorHeader(operator),
   );
 }
@@ -166,7 +165,7 @@ async function readSystemSnapshot(siteViews: SiteViews): Promise<Snapshot> {
   return (await siteViews.getUpToDate(systemSite)) as Snapshot;
 }
 
-/** Runs an attempt to sign in, and counts a failure. @throws ProblemError `too-many-requests` instead of `unauthorized` after too many failures */
+/** @throws ProblemError `too-many-requests` instead of `unauthorized` after too many failures */
 async function limitFailedSignIns<T>(
   buckets: TokenBuckets<"sign-in">,
   now: number,
@@ -177,7 +176,7 @@ async function limitFailedSignIns<T>(
   } catch (error) {
     if (!(error instanceof ProblemError) || error.code !== "unauthorized") throw error;
     if (buckets.consumeToken("sign-in", failedSignInLimit, now) !== undefined) throw error;
-    throw new ProblemError("too-many-requests", "too many attempts to sign in failed; try again in a minute", {
+    throw new ProblemError("too-many-requests", "too many failed sign-ins; try again in a minute", {
       retryAfterSeconds: 60,
     });
   }
@@ -201,63 +200,59 @@ function signedOutResponse({ headers }: WireRequest): AdminContent {
   return { status: 204, body: null, headers: { "Set-Cookie": toCookie(headers, "", 0) } };
 }
 
-/** Returns the name of the cookie. It contains the port, because browsers send a cookie to all ports of a host (RFC 6265 section 8.5). */
+/** Has the port in it, because browsers send a cookie to all ports of a host (RFC 6265 section 8.5). */
 function cookieName(headers: HeaderFields): string {
   const port = /:([0-9]+)$/.exec(headers.get("host") ?? "")?.[1] ?? "default";
   return `storefront_${port}`;
 }
 
-/** Formats a `Set-Cookie` field. @param lifetime in milliseconds; 0 deletes the cookie */
+/** @param lifetime in milliseconds; 0 deletes the cookie */
 function toCookie(headers: HeaderFields, value: string, lifetime: number): string {
   const secure = headers.get("origin")?.startsWith("https:") ? "; Secure" : "";
   const name = cookieName(headers);
   return `${name}=${value}; Path=/; Max-Age=${lifetime / 1000}; HttpOnly; SameSite=Strict${secure}`;
 }
 
-/** Maximum number of cookies of one name that are read. */
+/** How many cookies with the same name we read. */
 const maxCookies = 4;
 
 export function hasSessionCookie(headers: HeaderFields): boolean {
   return sessionSecretsIn(headers).length > 0;
 }
 
-/** Returns the secrets in the cookies of this name. There may be several: another server of this host can add cookies (RFC 6265 section 8.6). */
+/** There may be several, because another server on the same host can add cookies (RFC 6265 section 8.6). */
 function sessionSecretsIn(headers: HeaderFields): string[] {
-  const beginning = `${cookieName(headers)}=`;
+  const prefix = `${cookieName(headers)}=`;
   const cookies = (headers.get("cookie") ?? "").split(/[;,]/).map((cookie) => cookie.trim());
-  const own = cookies.filter((cookie) => cookie.startsWith(beginning)).map((cookie) => cookie.slice(beginning.length));
+  const own = cookies.filter((cookie) => cookie.startsWith(prefix)).map((cookie) => cookie.slice(prefix.length));
   return own.filter((value) => /^[0-9A-Za-z]{32}$/.test(value)).slice(0, maxCookies);
 }
 
-// All tabs of a browser share the session cookie. So a page of one operator may still be open when another operator signs in, and it must not make
-// changes in the name of the second.
+// All tabs of a browser share the session cookie. So one operator's page may still be open when another signs in, and it mustn't change anything in the
+// other's name.
 
-/** The header field with an ID of an operator: in a request, the operator of the page; in a response 409, the signed-in operator. */
+/** An operator ID: in a request, whose page it is; in a 409 response, who's signed in. */
 const operatorField = "X-Operator";
 
 /**
- * Requires that a request comes from a page of the signed-in operator. The field is required for a change. It is optional for a read, because
- * links to files cannot send it.
- * @throws ProblemError `conflict` with the field for a page of another operator, `bad-request` for a change without the field
+ * Fails unless the request comes from the signed-in operator's page. Reads don't need the header, because links to files can't send it.
+ * @throws ProblemError `conflict` with the header if it's another operator's page, `bad-request` for a change without the header
  */
 export function requireOwnPage({ method, headers }: WireRequest, operator: OperatorRecord): void {
   const shown = headers.get(operatorField.toLowerCase());
   if (shown === String(operator.ID)) return;
   if (shown === null) {
     if (method === "GET" || method === "HEAD") return;
-    throw new ProblemError(
-      "bad-request",
-      `a change must say whose page it is: send \`${operatorField}\` with the ID of the operator`,
-    );
+    throw new ProblemError("bad-request", `send \`${operatorField}\` with the ID of the operator whose page this is`);
   }
   throw new ProblemError(
     "conflict",
-    `this page belongs to another operator than ${operator.Name}, who is signed in in this browser now; nothing was changed`,
+    `nothing was changed: someone else opened this page, and ${operator.Name} is now signed in in this browser`,
     toOperatorHeader(operator),
   );
 }
 
-/** Returns the options of a ProblemError that contain the ID of the signed-in operator. */
+/** For the options of a ProblemError. */
 function toOperatorHeader({ ID }: OperatorRecord): { readonly headers: Readonly<Record<string, string>> } {
   return { headers: { [operatorField]: String(ID) } };
 }

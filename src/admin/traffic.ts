@@ -1,19 +1,15 @@
-// Records the traffic of the server for the overview of the console, derived from the metrics: the last hour in points of 20 seconds, and the last day
-// in points of 5 minutes.
+// Derives the traffic charts in the console's overview from the metrics: the last hour in 20-second points, and the last day in 5-minute points.
 
 import type { MetricsSample, MetricValue } from "../lib/metrics.ts";
 import type { TrafficPointInfo } from "./api/types.ts";
 
-/** Milliseconds between two points of the last hour. */
 const pointIntervalMs = 20_000;
-/** Maximum number of these points. */
 const maxPoints = 180;
-/** Milliseconds between two points of the last day, and the maximum number of them. */
 const dayIntervalMs = 300_000;
 const maxDayPoints = 288;
 
 interface TrafficPoint extends Omit<TrafficPointInfo, "at"> {
-  /** The end of the interval, in milliseconds since 1970. */
+  /** End of the interval, in milliseconds since 1970. */
   readonly at: number;
 }
 
@@ -21,11 +17,11 @@ interface Totals {
   readonly requests: number;
   readonly errors: number;
   readonly writes: number;
-  /** Cumulative histogram: for each bound in seconds, the number of requests that took at most this time. */
+  /** Cumulative histogram: how many requests took at most this many seconds. */
   readonly durations: ReadonlyMap<number, number>;
 }
 
-/** The points of the last hour and of the last day. Reads the metrics every 20 seconds, until `stop` is called. */
+/** Reads the metrics every 20 seconds until it's stopped. */
 export class TrafficHistory {
   readonly #samples: () => Promise<readonly MetricsSample[]>;
   readonly #now: () => number;
@@ -50,11 +46,11 @@ export class TrafficHistory {
     return this.#day.points;
   }
 
-  /** Adds a point for the time since the last call. A timer calls it every 20 seconds. */
+  /** Adds a point for the time since the last call. */
   async addPoint(): Promise<void> {
     const totals = totalsOf((await this.#samples()).flat());
     const at = this.#now();
-    // Counts decrease if a process was killed before it sent its counts. No point then has the time in which they were lost.
+    // Counts go down if a process is killed before sending its own. There's no point for the time in which that happened.
     const isLost = totals.requests < this.#requests;
     this.#requests = totals.requests;
     for (const series of [this.#hour, this.#day]) series.add(at, totals, isLost);
@@ -65,7 +61,7 @@ export class TrafficHistory {
   }
 }
 
-/** The latest points, each for the time since the point before it. */
+/** The latest points. Each covers the time since the one before it. */
 class Series {
   readonly points: TrafficPoint[] = [];
   readonly #intervalMs: number;
@@ -77,10 +73,10 @@ class Series {
     this.#maxPoints = max;
   }
 
-  /** Adds a point if the interval has passed. @param isLost whether the counts decreased: then the time since the last point is omitted */
+  /** Adds a point if the interval is over. @param isLost whether counts went down, so that there's no point for the time since the last one */
   add(at: number, totals: Totals, isLost: boolean): void {
     const last = this.#last;
-    // Half a sample less than the interval, because a timer is not exact.
+    // Half a sample early is fine, because timers aren't exact.
     if (last && !isLost && at > last.at && at - last.at < this.#intervalMs - pointIntervalMs / 2) return;
     this.#last = { at, totals };
     if (!last || isLost || at <= last.at) return;
@@ -108,7 +104,7 @@ function totalsOf(families: MetricsSample): Totals {
   };
 }
 
-/** Whether the server failed. 501 means a method that HTTP does not have, which is a mistake of the client. */
+/** 501 doesn't count: it means a method that HTTP doesn't have, which is the client's mistake. */
 function isServerError(status: number): boolean {
   return status >= 500 && status !== 501;
 }
@@ -132,11 +128,11 @@ function toPoint(before: Totals, after: Totals, from: number, at: number): Traff
 }
 
 /**
- * Estimates the milliseconds in which a share of the requests was done, by linear interpolation between the bounds of a histogram.
+ * Estimates a quantile by linear interpolation between a histogram's bounds.
  * @param bounds in seconds, ascending
- * @param counts for each bound, the number of requests that took at most this time
+ * @param counts for each bound, how many requests took at most that long
  * @param share from 0 to 1
- * @returns null if there were no requests
+ * @returns milliseconds, or null if there were no requests
  */
 function quantile(bounds: readonly number[], counts: readonly number[], share: number): number | null {
   const total = counts.at(-1) ?? 0;

@@ -1,6 +1,5 @@
-// Reads the records of the system site: sites, keys, webhooks and operators.
-//
-// Commands and the console's API read the records here. Requests of clients and the delivery of webhooks use the index (system-site-index.ts).
+// Reads the system site's records (sites, keys, webhooks and operators) for commands and the console's API. Client requests and webhook delivery use the
+// index instead (system-site-index.ts).
 
 import { yieldBetween } from "../lib/yielding.ts";
 import type { Engine } from "../model/engine.ts";
@@ -18,17 +17,16 @@ import type { KeyRecord, OperatorRecord, SiteRecord, SystemRecords, WebhookRecor
 
 const systemResources = [siteResource, keyResource, webhookResource, operatorResource];
 
-/** The system site as it was read. */
 interface SystemRead {
   readonly system: SystemRecords;
   readonly head: Head;
-  /** The number of rows. */
+  /** In rows. */
   readonly size: number;
 }
 
 /**
- * Keeps the records that were read last, as long as the head of the system site is the same. A page of the console reads them several times, and parsing
- * them takes 2 ms for 1,000 sites.
+ * Keeps what was read last until the system site's head changes, because a page of the console reads it several times, and parsing takes 2 ms for 1,000
+ * sites.
  */
 class SystemRecordsCache {
   #latest: SystemRead | undefined;
@@ -42,12 +40,12 @@ class SystemRecordsCache {
   }
 }
 
-/** Maximum rows of a system site that is cached: about 25 MB. */
+/** About 25 MB. */
 const maxCachedRows = 50_000;
 
 /**
- * The cache of each engine. A wrapper (`{ ...engine, commit }`) begins with an empty cache, so a wrapper through which the records are read must share the
- * cache of the engine that it wraps (`shareSystemRecords`). Otherwise, each action of the console would parse all records.
+ * One per engine. A wrapper (`{ ...engine, commit }`) starts with an empty cache. If records are read through it, it must share the cache of the engine
+ * it wraps (`shareSystemRecords`), or every action in the console would parse all records.
  */
 const caches = new WeakMap<Engine, SystemRecordsCache>();
 
@@ -57,23 +55,23 @@ function cacheOf(engine: Engine): SystemRecordsCache {
   return cache;
 }
 
-/** Lets `wrapper` use the cache of `engine`, whose database it uses. */
+/** @param wrapper must use the same database */
 export function shareSystemRecords(engine: Engine, wrapper: Engine): void {
   caches.set(wrapper, cacheOf(engine));
 }
 
-/** Returns the records of the system site as of its present head. */
+/** As of the system site's current head. */
 export function readSystemRecords(engine: Engine): Promise<SystemRecords> {
   return cacheOf(engine).read(engine);
 }
 
-/** Reads the records from the database with their head, without the cache. */
+/** Bypasses the cache. */
 export async function readSystemWithHead(engine: Engine): Promise<SystemRead> {
   const { head, rows } = await readAllRows(engine, systemSite);
   const parsed = new Map<string, unknown[]>(systemResources.map(({ name }) => [name, []]));
   let lastSiteId = 0;
   for await (const { resource: name, id, body } of yieldBetween(rows)) {
-    // Deleted records keep their rows, so the highest ID in the rows is the last ID that was assigned.
+    // Deleted records keep their rows, so the highest ID is the last one assigned.
     if (name === siteResource.name) lastSiteId = Math.max(lastSiteId, id);
     const resource = systemResources.find((one) => one.name === name);
     if (resource && body !== null) parsed.get(name)?.push(JSON.parse(toDeclaredJson(resource, body)));
@@ -88,7 +86,7 @@ export async function readSystemWithHead(engine: Engine): Promise<SystemRead> {
   return { system, head, size: rows.length };
 }
 
-/** Returns the sites and operators in a snapshot of the system site. They are parsed when they are used. */
+/** Parses records only when they're used. */
 export function sitesAndOperatorsIn(snapshot: Snapshot): Pick<SystemRecords, "sites" | "operators"> {
   const parse = <T extends { readonly ID: number }>(resource: Resource): T[] =>
     Array.from(snapshot.collection(resource), ({ json }): T => JSON.parse(json)).sort((a, b) => a.ID - b.ID);

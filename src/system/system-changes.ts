@@ -1,7 +1,7 @@
-// Changes the records of the system site: sites, keys, webhooks and operators.
+// Changes the system site's records: sites, keys, webhooks and operators.
 //
-// Changes are optimistic, without a lock. `commitSystemChanges` reads the records, lets its caller decide on them, and commits only if the system
-// site is still at the head that was read. If another process has changed the system site in between, the caller decides again.
+// Changes are optimistic, without a lock. `commitSystemChanges` reads the records, lets its caller decide, and only commits if the system site is still
+// at the head that was read. If another process has changed it in between, the caller decides again.
 
 import { randomText } from "../lib/text.ts";
 import { type AcceptedOutcome, headVersion, type Intent, type Outcome, operatorActor } from "../model/change.ts";
@@ -13,13 +13,13 @@ import { systemSite } from "../model/system-site.ts";
 import { readSystemWithHead } from "./read-system-records.ts";
 import type { SystemRecords } from "./system-records.ts";
 
-/** Maximum attempts to decide and commit while other processes change the system site. */
+/** For when other processes keep changing the system site. */
 const maxAttempts = 100;
 
 /**
- * Calls `decide` with the present records, and commits all intents that it returns, or none of them. If another process changes the system site in
- * between, or an intent is rejected, `decide` is called again, at most 100 times in all. Returns the changed records as JSON texts, in the order of
- * the intents; a deleted record as it was before.
+ * Commits all intents that `decide` returns, or none. Calls it again if another process changes the system site in between or an intent is rejected, up
+ * to 100 times in all.
+ * @returns the changed records as JSON, in the order of the intents; deleted records as they were
  * @throws ProblemError from `decide`, or `conflict` after the last attempt
  */
 export async function commitSystemChanges(
@@ -33,10 +33,13 @@ export async function commitSystemChanges(
     const outcomes = await engine.commit([{ ...first, ifHead: headVersion(head) }, ...others], { atomic: true });
     if (outcomes.every(isStored)) return outcomes.map(({ body }) => body);
   }
-  throw new ProblemError("conflict", "others keep changing sites, keys, webhooks or operators; try again");
+  throw new ProblemError(
+    "conflict",
+    "someone else keeps changing sites, keys, webhooks or operators; try again in a moment",
+  );
 }
 
-/** Returns the intent to create a record, with an identity if it has none. @param id an ID that was never used; by default the next one. @throws ProblemError `invalid-record` */
+/** Gives the record a UID if its kind has one. @param id must never have been used; by default the next one. @throws ProblemError `invalid-record` */
 export function toCreateIntent(resource: Resource, values: Values, at: number, id?: number): Intent {
   const isIdentified = resource.textFields.some(({ path }) => path === "UID");
   const all = isIdentified ? { ...values, UID: values.UID || randomText(16) } : values;
@@ -47,7 +50,7 @@ export function toCreateIntent(resource: Resource, values: Values, at: number, i
   };
 }
 
-/** Returns the intent to change the fields in `values`. @param at milliseconds since 1970. @throws ProblemError `invalid-record` */
+/** @param values the fields to change @param at milliseconds since 1970 @throws ProblemError `invalid-record` */
 export function toUpdateIntent(resource: Resource, id: number, values: Values, at: number): Intent {
   const changes = parseRecordChanges(resource, values).values;
   return { ...toIntent(resource, id, at), operation: "update", valuesJson: JSON.stringify(changes) };
@@ -61,7 +64,7 @@ function toIntent(resource: Resource, id: number | undefined, at: number) {
   return { site: systemSite, resource: resource.name, id, actor: operatorActor, at };
 }
 
-/** Formats a time as the records of the system site contain it (ISO 8601, UTC). @param at milliseconds since 1970 */
+/** Formats a time for the system site's records (ISO 8601, UTC). @param at milliseconds since 1970 */
 export function toInstant(at: number): string {
   return new Date(at).toISOString();
 }

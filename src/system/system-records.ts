@@ -1,31 +1,29 @@
-// The records of the system site: sites, API keys, webhooks and operators. Each kind has two forms. `SiteRecord` and the others are the records as
-// they are stored: every field is a text, and `""` means none. `Site`, `ApiKey` and `Webhook` are what servers need of them, ready to use.
+// The system site's records: sites, API keys, webhooks and operators. Most have two forms. `SiteRecord`, `KeyRecord` and so on are stored records, where
+// every field is a string and `""` means none. `Site`, `ApiKey` and `Webhook` are what servers need from them, ready to use.
 
 import type { Scope } from "../model/api-key.ts";
 import { hostnameOf } from "../model/hostname.ts";
 import type { WebhookRef } from "../model/webhooks.ts";
 
-/** The record of a site. */
 export interface SiteRecord {
   readonly ID: number;
   readonly Name: string;
-  /** Hostnames in their normal form (model/hostname.ts), separated by spaces. */
+  /** In normal form (model/hostname.ts), separated by spaces. */
   readonly Hostnames: string;
   readonly Default: "" | "yes";
-  /** Since when the site is suspended, as an ISO 8601 time; empty if it is not suspended. */
+  /** When the site was suspended (ISO 8601); empty if it isn't. */
   readonly Suspended: string;
-  /** Until when `import-site` or `site sandbox` has reserved the site, as an ISO 8601 time; empty if the site is complete. */
+  /** Until when `import-site` or `site sandbox` has reserved the site (ISO 8601); empty if it's complete. */
   readonly Importing: string;
-  /** ID of the live site whose sandbox it is, in digits; empty for a live site. */
+  /** A sandbox's live site, by ID in digits; empty for a live site. */
   readonly SandboxOf: string;
-  /** Random text that stays the same in every backup and site file. */
+  /** Random, and the same in every backup and site file. */
   readonly UID: string;
 }
 
-/** The record of an API key. */
 export interface KeyRecord {
   readonly ID: number;
-  /** ID of its site, in digits. */
+  /** Its site's ID in digits. */
   readonly Site: string;
   readonly Prefix: string;
   readonly Digest: string;
@@ -35,58 +33,56 @@ export interface KeyRecord {
   readonly Created: string;
   readonly Expires: string;
   readonly Revoked: string;
-  /** Prefixes of the keys that it has replaced by rotation, the latest first, separated by spaces; at most 20. */
+  /** Prefixes of up to 20 keys that it has replaced by rotation, latest first, separated by spaces. */
   readonly Former: string;
 }
 
-/** The record of a webhook. */
 export interface WebhookRecord {
   readonly ID: number;
-  /** ID of its site, in digits. */
+  /** Its site's ID in digits. */
   readonly Site: string;
   readonly URL: string;
-  /** Paths of resources, separated by spaces; empty for all. */
+  /** Resource paths, separated by spaces; empty for all. */
   readonly Resources: string;
   readonly Created: string;
-  /** Since when the webhook is paused, as an ISO 8601 time; empty if it is not paused. */
+  /** When the webhook was paused (ISO 8601); empty if it isn't. */
   readonly Paused: string;
   readonly Reason: string;
-  /** As of a site. The renewal of a sandbox keeps it too. */
+  /** Like a site's. Refreshing a sandbox keeps it too. */
   readonly UID: string;
 }
 
-/** The record of an operator. */
 export interface OperatorRecord {
   readonly ID: number;
   readonly Name: string;
-  /** IDs of the sites that the operator may manage, separated by spaces; empty for all. */
+  /** IDs of the sites the operator can manage, separated by spaces; empty for all. */
   readonly Sites: string;
-  /** The role (model/operator-role.ts); empty for `all`. Another program version can have stored another word. */
+  /** See model/operator-role.ts; empty for `all`. Another version of the program may have stored another word. */
   readonly Role: string;
   readonly Created: string;
 }
 
-/** The records of the system site as of one head, in ID order. */
+/** As of one head, by ID. */
 export interface SystemRecords {
   readonly sites: readonly SiteRecord[];
   readonly keys: readonly KeyRecord[];
   readonly webhooks: readonly WebhookRecord[];
   readonly operators: readonly OperatorRecord[];
-  /** The ID for the next new site. */
+  /** The ID that the next site will get. */
   readonly nextSiteId: number;
 }
 
-/** A site, as requests and deliveries need it. */
+/** What requests and deliveries need of a site. */
 export interface Site {
   readonly id: number;
   readonly name: string;
-  /** In their normal form. */
+  /** In normal form. */
   readonly hostnames: readonly string[];
   readonly isDefault: boolean;
   readonly isSuspended: boolean;
-  /** Whether the site is neither suspended nor incomplete. */
+  /** Neither suspended nor incomplete. */
   readonly isServed: boolean;
-  /** ID of the live site whose sandbox it is; undefined for a live site. */
+  /** A sandbox's live site, by ID; undefined for a live site. */
   readonly sandboxOf: number | undefined;
 }
 
@@ -103,7 +99,7 @@ export function toSite({ ID, Name, Hostnames, Default, Suspended, Importing, San
   };
 }
 
-/** An API key, as requests need it. */
+/** What requests need of an API key. */
 export interface ApiKey {
   readonly id: number;
   /** The ID of the key's site. */
@@ -115,21 +111,21 @@ export interface ApiKey {
   readonly rate: number | undefined;
   /** When the key expires, in milliseconds since 1970; infinity if never, 0 if it was revoked. */
   readonly endsAt: number;
-  /** The prefixes of the keys that it has replaced by rotation, the latest first. */
+  /** Of the keys that it has replaced by rotation, latest first. */
   readonly formerPrefixes: readonly string[];
-  /** The ID of the first of these keys, or its own if it has replaced none. Idempotency keys belong to it, so that they survive a rotation. */
+  /** The ID of the first of these keys, or its own. Idempotency keys belong to that one, so that they survive a rotation. */
   readonly firstId: number;
 }
 
-/** Shared by all keys that have replaced none. */
+/** Shared to save memory. */
 const noPrefixes: readonly string[] = [];
 
-/** @param replaced the key that it has replaced by rotation, if that is known */
+/** @param replaced the key that it has replaced by rotation, if known */
 export function toApiKey(
   { ID, Site, Prefix, Digest, Scope, Rate, Expires, Revoked, Former }: KeyRecord,
   replaced?: ApiKey,
 ): ApiKey {
-  // The time of the revocation is that of another machine's clock, so it is not compared with the clock of this machine.
+  // Another machine's clock decided when the key was revoked, so we don't compare that with ours.
   const expiresAt = Expires === "" ? Number.POSITIVE_INFINITY : Date.parse(Expires);
   const rate = Rate === "" ? undefined : Number(Rate);
   return {
@@ -145,16 +141,16 @@ export function toApiKey(
   };
 }
 
-/** A webhook, as deliveries need it. */
+/** What deliveries need of a webhook. */
 export interface Webhook extends WebhookRef {
   readonly url: string;
-  /** The names of the resources that it follows. */
+  /** Names of the resources it follows. */
   readonly resources: ReadonlySet<string>;
-  /** Why it is paused; undefined if it is not. */
+  /** Undefined if it isn't paused. */
   readonly pauseReason: string | undefined;
 }
 
-/** @param names the names of all served resources, by path */
+/** @param names names of all served resources, by path */
 export function toWebhook(record: WebhookRecord, names: ReadonlyMap<string, string>): Webhook {
   const { ID, Site, URL: url, Resources, Paused, Reason } = record;
   const paths = Resources === "" ? [...names.keys()] : splitWords(Resources);
@@ -162,12 +158,12 @@ export function toWebhook(record: WebhookRecord, names: ReadonlyMap<string, stri
   return { site: Number(Site), webhook: ID, url, resources, pauseReason: Paused === "" ? undefined : Reason };
 }
 
-/** Returns the IDs of the sites that an operator may manage; undefined for all sites. */
+/** Undefined for all sites. */
 export function managedSiteIds({ Sites }: Pick<OperatorRecord, "Sites">): ReadonlySet<number> | undefined {
   return Sites === "" ? undefined : new Set(splitWords(Sites).map(Number));
 }
 
-/** Returns the words of a field that separates them by spaces. */
+/** For fields with several values, separated by spaces. */
 export function splitWords(field: string): string[] {
   return field === "" ? [] : field.split(" ");
 }

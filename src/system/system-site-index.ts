@@ -1,10 +1,10 @@
-// The index of the system site: finds a site by host, an API key by digest, and the webhooks that may be delivered.
+// Finds sites by host, API keys by digest, and webhooks that may deliver.
 //
-// A process has one index, which start.ts gives to the public listener and to the delivery of webhooks. It listens to the cached snapshot of the system
-// site, so it always has the same changes as that snapshot. To catch it up, get the up-to-date view of the system site
-// (store/reads/site-views.ts). Each changed record is parsed once. A look-up is one `Map.get`, because every request makes two of them.
+// Each process has one index, which start.ts passes to the public listener and to webhook delivery. It subscribes to the cached snapshot of the system
+// site, so it always has the same changes. To bring both up to date, get the up-to-date view of the system site (store/reads/site-views.ts). Lookups are a
+// single `Map.get`, because every request makes two, and changed records are only parsed once.
 //
-// Commands have no snapshots, so functions of operator/ read the records with read-system-records.ts.
+// Commands have no snapshots, so operator/ uses read-system-records.ts instead.
 
 import type { RecordChange } from "../model/change.ts";
 import { toDeclaredJson } from "../model/record.ts";
@@ -27,12 +27,12 @@ import {
   type WebhookRecord,
 } from "./system-records.ts";
 
-/** A webhook of a site that is served. */
+/** A webhook whose site is served. */
 export interface ServedWebhook extends Webhook {
   readonly siteName: string;
 }
 
-/** The index. `onSnapshot` and `onEntry` keep it up to date. */
+/** `onSnapshot` and `onEntry` keep it up to date. */
 export class SystemSiteIndex implements SystemSiteSubscriber {
   readonly #sites = new Map<number, Site>();
   readonly #sitesByHost = new Map<string, Site>();
@@ -40,30 +40,29 @@ export class SystemSiteIndex implements SystemSiteSubscriber {
   readonly #keysByDigest = new Map<string, ApiKey>();
   readonly #keysByPrefix = new Map<string, ApiKey>();
   readonly #webhooks = new Map<number, Webhook>();
-  /** The names of the served resources, by path. */
+  /** Names of served resources, by path. */
   readonly #resourceNames: ReadonlyMap<string, string>;
   #defaultSite: Site | undefined;
 
-  /** @param resources the resources of this server */
+  /** @param resources all that this server has */
   constructor(resources: readonly Resource[]) {
     this.#resourceNames = new Map(publicResources(resources).map(({ path, name }) => [path, name]));
   }
 
-  /** Returns the site with the hostname `host` (in its normal form), otherwise the default site; undefined if there is neither. */
+  /** Falls back to the default site. @param host in normal form */
   findSiteByHost(host: string): Site | undefined {
     return this.#sitesByHost.get(host) ?? this.#defaultSite;
   }
 
   /**
-   * Returns the site `id` if it is the sandbox of the site `live`. Returns undefined for any other site, and for a sandbox that is still being made. The
-   * caller checks whether the live site is suspended.
+   * Returns the site `id` if it's the sandbox of `live` and not still being copied. Callers check if the live site is suspended.
    */
   findSandbox(id: number, live: number): Site | undefined {
     const site = this.#sites.get(id);
     return site?.sandboxOf === live && site.isServed ? site : undefined;
   }
 
-  /** Returns the sandbox of the site `live`, as `findSandbox` does. */
+  /** Like `findSandbox`. */
   findSandboxOf(live: number): Site | undefined {
     for (const id of this.#sites.keys()) {
       const sandbox = this.findSandbox(id, live);
@@ -72,29 +71,28 @@ export class SystemSiteIndex implements SystemSiteSubscriber {
     return undefined;
   }
 
-  /** Returns the key with this digest, which may have expired or been revoked; undefined if it is unknown. */
+  /** The key may have expired or been revoked. */
   findKeyByDigest(digest: string): ApiKey | undefined {
     return this.#keysByDigest.get(digest);
   }
 
-  /** Returns undefined if the webhook is paused, or its site (or the live site of its sandbox) is suspended, incomplete or removed. */
+  /** Undefined if the webhook is paused, or its site (or a sandbox's live site) is suspended, incomplete or removed. */
   findActive(webhookId: number): ServedWebhook | undefined {
     const webhook = this.#webhooks.get(webhookId);
     return webhook && webhook.pauseReason === undefined ? this.#withSite(webhook) : undefined;
   }
 
-  /** Lists the webhooks that `findActive` returns. */
+  /** All that `findActive` returns. */
   listActive(): ServedWebhook[] {
     return [...this.#webhooks.keys()].flatMap((id) => this.findActive(id) ?? []);
   }
 
-  /** Lists the paused webhooks of sites that are served. */
+  /** Paused webhooks whose site is served. */
   listPaused(): ServedWebhook[] {
     const paused = [...this.#webhooks.values()].filter(({ pauseReason }) => pauseReason !== undefined);
     return paused.flatMap((webhook) => this.#withSite(webhook) ?? []);
   }
 
-  /** The number of served live sites, of served sandboxes, of all webhooks, and of paused webhooks. */
   get counts(): {
     readonly servedSites: number;
     readonly servedSandboxes: number;
@@ -111,7 +109,7 @@ export class SystemSiteIndex implements SystemSiteSubscriber {
     };
   }
 
-  /** Builds the index again from a snapshot. */
+  /** Rebuilds the index. */
   onSnapshot(system: Snapshot): void {
     for (const map of [
       this.#sites,
@@ -127,7 +125,7 @@ export class SystemSiteIndex implements SystemSiteSubscriber {
       for (const { id, json } of system.collection(resource)) this.#put(resource.name, id, JSON.parse(json));
   }
 
-  /** Applies a journal entry of the system site. */
+  /** Applies an entry of the system site's journal. */
   onEntry({ resource, id, operation, body }: RecordChange): void {
     const declared = [siteResource, keyResource, webhookResource].find(({ name }) => name === resource);
     if (!declared) return;
@@ -168,7 +166,7 @@ export class SystemSiteIndex implements SystemSiteSubscriber {
     this.#keysByPrefix.set(key.prefix, key);
   }
 
-  /** Returns the last key that a key has replaced. It was put before, because keys are put in ID order. */
+  /** The last key that a key has replaced. It's already in the index, because keys are added by ID. */
   #findReplaced({ Former }: KeyRecord): ApiKey | undefined {
     return splitWords(Former).flatMap((prefix) => this.#keysByPrefix.get(prefix) ?? [])[0];
   }
@@ -183,7 +181,7 @@ export class SystemSiteIndex implements SystemSiteSubscriber {
     return site && this.#isServed(site) ? { ...webhook, siteName: site.name } : undefined;
   }
 
-  /** Whether a site is served. A sandbox is served only while its live site is. */
+  /** A sandbox is only served while its live site is. */
   #isServed({ isServed, sandboxOf }: Site): boolean {
     return isServed && (sandboxOf === undefined || this.#sites.get(sandboxOf)?.isServed === true);
   }

@@ -1,7 +1,7 @@
-// The actor of a change: the journal shows the actor that a command or the console's API gives to `withActor`.
+// Puts the actor and run of a command or console action into everything it changes.
 //
-// The functions of operator/ do not know their caller, so they write `operatorActor` into each intent. The wrapper replaces it in every commit. Only
-// a change that no named operator has caused keeps it, for example when a command completes a removal that was interrupted.
+// operator/ doesn't know who's calling, so it writes `operatorActor` into each intent, and this wrapper replaces that in every commit. It only remains in
+// changes that nobody in particular has made, such as when a command completes an interrupted removal.
 
 import type { Amend } from "../model/amend.ts";
 import type { Intent } from "../model/change.ts";
@@ -9,9 +9,9 @@ import type { Engine, EngineCommits } from "../model/engine.ts";
 import { shareSystemRecords } from "./read-system-records.ts";
 
 /**
- * Wraps `engine` for one command or one action of an operator: the journal shows this actor and run with each change that the wrapper commits.
+ * Wraps `engine` for one command or console action.
  * @param actor such as `operator:anna`
- * @param run the ID that all changes of this command or action share
+ * @param run the ID that all its changes share
  */
 export function withActor(engine: Engine, actor: string, run: string): Engine {
   const addToIntents = (intents: readonly Intent[]) => intents.map((intent) => ({ ...intent, actor, run }));
