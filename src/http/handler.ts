@@ -66,7 +66,7 @@ export class HttpHandler implements Handler {
     if (error instanceof RequestError) {
       const line = { request: context.id, client: address, reason: error.message };
       this.#logLimit("unreadable", (suppressed) =>
-        this.#dependencies.log.info({ ...line, suppressed }, "a request could not be read"),
+        this.#dependencies.log.info({ ...line, suppressed }, "couldn't read a request"),
       );
     }
     return this.#countAndLog(context, performance.now(), this.#toErrorResponse(context, error));
@@ -193,7 +193,7 @@ export function logAndConvertError(
     log.error({ request: id, ...traceIn(request.headers), err }, "a request failed"),
   );
   if (problem.code !== "unavailable" || problem instanceof RetryableError) return problem;
-  logLimit(problem.message, (suppressed) => log.error({ request: id, err: problem, suppressed }, "the storage failed"));
+  logLimit(problem.message, (suppressed) => log.error({ request: id, err: problem, suppressed }, "the database failed"));
   const detail = "the storage isn't responding; try again, repeating a write with the same Idempotency-Key";
   return new ProblemError("unavailable", detail, { retryAfterSeconds: problem.retryAfterSeconds ?? 1 });
 }

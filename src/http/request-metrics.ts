@@ -97,18 +97,18 @@ function requestFamilies(
   return [
     counter(
       "storefront_http_requests_total",
-      "Requests by route, method and status. The route is empty for unknown paths and unreadable requests. Requests with a sandbox key have the label sandbox.",
+      "Requests by route, method and status. The route is empty for unknown paths and unreadable requests. Requests with a sandbox key have a sandbox label.",
       requests,
     ),
     histogram(
       "storefront_http_request_duration_seconds",
-      "Time from a request's header section to its response, by what the request does.",
+      "Time from receiving a request's headers to its response, by operation.",
       [...durations].map(([operation, times]) => [{ operation }, times]),
       1000,
     ),
     counter(
       "storefront_key_refusals_total",
-      "Requests whose API key was rejected, by reason.",
+      "Requests with a rejected API key, by reason.",
       [...keyRejections].map(([reason, count]) => [{ reason }, count]),
     ),
   ];

@@ -135,8 +135,8 @@ function loadSoon(loads: readonly (() => Promise<unknown>)[], log: Logger): Node
   const loadAll = async () => {
     const results = await Promise.allSettled(loads.map((load) => load()));
     const errors = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
-    for (const error of errors) log.error({ err: error }, "the documentation or the metrics could not be loaded");
-    if (errors.length === 0) log.debug("the documentation and the metrics are loaded");
+    for (const error of errors) log.error({ err: error }, "couldn't load the documentation or the metrics library");
+    if (errors.length === 0) log.debug("loaded the documentation and the metrics library");
   };
   return setTimeout(() => void loadAll(), loadDelayMs).unref();
 }

@@ -34,7 +34,7 @@ export class KeyUseTracker {
     try {
       await this.#dependencies.engine.saveKeyUses(uses);
     } catch (error) {
-      this.#dependencies.log.warn({ reason: errorMessage(error) }, "could not save when keys were last used");
+      this.#dependencies.log.warn({ reason: errorMessage(error) }, "couldn't save when keys were last used");
     }
   }
 }
