@@ -193,7 +193,9 @@ export function logAndConvertError(
     log.error({ request: id, ...traceIn(request.headers), err }, "a request failed"),
   );
   if (problem.code !== "unavailable" || problem instanceof RetryableError) return problem;
-  logLimit(problem.message, (suppressed) => log.error({ request: id, err: problem, suppressed }, "the database failed"));
+  logLimit(problem.message, (suppressed) =>
+    log.error({ request: id, err: problem, suppressed }, "the database failed"),
+  );
   const detail = "the storage isn't responding; try again, repeating a write with the same Idempotency-Key";
   return new ProblemError("unavailable", detail, { retryAfterSeconds: problem.retryAfterSeconds ?? 1 });
 }

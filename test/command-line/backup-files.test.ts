@@ -19,7 +19,7 @@ test("backup only replaces an earlier backup or an empty file, and never the dat
     const { code, stderr } = await workspace.run(["backup", file]);
     expect([code, stderr]).toEqual([
       1,
-      `storefront: ${file} was not written by \`storefront backup\`, and is left as it is: choose another name, or delete it first\n`,
+      `storefront: ${file} exists, and wasn't written by \`storefront backup\`; use another name, or delete it first\n`,
     ]);
     expect(readFileSync(workspace.file(file)).equals(before)).toBe(true);
   }
@@ -33,7 +33,7 @@ test("backup only replaces an earlier backup or an empty file, and never the dat
 test("backup creates no folders, either for itself or for a database that doesn't exist", async () => {
   expect(await workspace.run(["backup", "missing/a.backup"])).toMatchObject({
     code: 1,
-    stderr: "storefront: cannot write missing/a.backup: there is no folder missing\n",
+    stderr: "storefront: can't write missing/a.backup: there's no folder missing\n",
   });
   const other = ["--database", `sqlite:${workspace.file("elsewhere/other.db")}`];
   expect(await workspace.run(["backup", "a.backup", ...other])).toMatchObject({ code: 1 });

@@ -31,7 +31,7 @@ const changes: [string, (file: string) => void][] = [
 test.each(
   changes,
 )("a file that %s while it's being read is rejected, because rows may be missing", async (_, change) => {
-  await expect(readWhile(change)).rejects.toThrow(/rows\.csv was written to while it was read; read it again when/);
+  await expect(readWhile(change)).rejects.toThrow(/rows\.csv changed while it was being read; try again when/);
 });
 
 test.each(changes)("standard input from a file that %s while it's being read is rejected", async (_, change) => {
@@ -60,7 +60,7 @@ test.each(changes)("standard input from a file that %s while it's being read is 
     writeFileSync(go, "");
     shown += text;
   }
-  const message = "standard input was written to while it was read; read it again when it is complete";
+  const message = "standard input changed while it was being read; try again when it's complete";
   expect(shown).toBe(`reading\n${message}\n`);
 });
 

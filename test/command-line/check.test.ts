@@ -105,7 +105,7 @@ describe("check", () => {
 test("check on a backup, or the latest one in a folder, needs no database", async () => {
   mkdirSync(workspace.file("checked"));
   const nowhere = { env: { STOREFRONT_DATABASE: `sqlite:${workspace.file("nowhere/none.db")}` } };
-  expect((await workspace.run(["check", "checked"], nowhere)).stderr).toContain("there is no backup in checked");
+  expect((await workspace.run(["check", "checked"], nowhere)).stderr).toContain("no backup in checked");
   writeFileSync(workspace.file("checked/storefront-2026-01-01T03-17-00Z.backup"), "older");
   await workspace.mustRun(["backup", "checked"]);
   const good = readdirSync(workspace.file("checked")).sort().at(-1) as string;
@@ -126,7 +126,7 @@ test("check on a backup, or the latest one in a folder, needs no database", asyn
     writeFileSync(workspace.file(name), content);
     const { code, stderr } = await workspace.run(["check", name], nowhere);
     expect([name, code]).toEqual([name, 1]);
-    expect(stderr).toStartWith(`storefront: ${name} cannot be `);
+    expect(stderr).toStartWith(`storefront: ${name} can't be `);
   }
 });
 

@@ -61,7 +61,7 @@ test("half a request on each of many connections: a write is still stored", asyn
 
 test("all file descriptors used by idle connections: documentation is still served", async () => {
   const { server, open } = await serve(["--log", "debug"]);
-  await waitUntil(() => server.stderr().includes("are loaded"), "everything to be loaded");
+  await waitUntil(() => server.stderr().includes("loaded the documentation"), "everything to be loaded");
   for (let count = 0; count < 400; count++) await open();
   const reader = await open();
   const paths = ["/docs/guide", "/openapi.json", "/"];
@@ -73,6 +73,6 @@ test("--connections above the number of file descriptors: rejected in one line",
   const { code, stderr } = await workspace.run(["serve", "--port", "0", "--connections", "193"], limited);
   expect([code, stderr]).toEqual([
     2,
-    "storefront: --connections (STOREFRONT_CONNECTIONS) may be at most 192, because this process may open 256 files; raise `ulimit -n`\n",
+    "storefront: --connections (STOREFRONT_CONNECTIONS) can be at most 192, because this process can only open 256 files; lower it, or raise `ulimit -n`\n",
   ]);
 });

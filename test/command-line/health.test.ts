@@ -19,7 +19,7 @@ test("health: a ready server, and a stopped one", async () => {
   await server.exited;
   const { code, stdout, stderr } = await workspace.run(["health", "--url", server.url]);
   expect([code, stdout]).toEqual([1, ""]);
-  expect(stderr).toMatch(/^storefront: no response from http:\S+\/readyz: nothing listens there\n$/);
+  expect(stderr).toMatch(/^storefront: no response from http:\S+\/readyz: nothing is listening there\n$/);
 });
 
 test("health: fails once the server's database is deleted", async () => {
@@ -27,7 +27,7 @@ test("health: fails once the server's database is deleted", async () => {
   rmSync(workspace.file("test.db"));
   const isUnhealthy = async () => {
     const { code, stderr } = await workspace.run(["health", "--url", server.url]);
-    return code === 1 && stderr.includes("responds with 503, so the server is not ready");
+    return code === 1 && stderr.includes("the server isn't ready");
   };
   await waitUntil(isUnhealthy, "the server to notice");
 });
@@ -51,5 +51,5 @@ test.each(["127.0.0.1", "::1"])("health: the default address when the server lis
 
 test.each(["shop.example", "ftp://shop.example", ""])("health: rejects `%s` as a URL", async (url) => {
   const { code, stderr } = await workspace.run(["health", "--url", url]);
-  expect([code, stderr]).toEqual([2, `storefront: invalid URL \`${url}\`: write http://127.0.0.1:8080\n`]);
+  expect([code, stderr]).toEqual([2, `storefront: invalid URL \`${url}\`: use one such as http://127.0.0.1:8080\n`]);
 });

@@ -94,7 +94,10 @@ describe("exported records are imported unchanged", () => {
       "ID\tName\t",
     );
     const { code, stderr } = await workspace.run(["export", "--site", site, "brands", "--json", "--delimiter", ";"]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining("--delimiter is for CSV files, and this one is json")]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining("--delimiter only works with CSV files, and this one is json"),
+    ]);
   });
 });
 
@@ -127,7 +130,7 @@ describe("invalid rows", () => {
     const text = `ID,Name\n${"x,A\n".repeat(10_002)}`;
     const some = await load(site, text, "--dry-run");
     expect(some.stderr).toContain(
-      'row 10001: ID: use a whole number, 1 or more, not "x"\n2 more errors; --rejects <file> lists the errors of all rejected rows\n',
+      'row 10001: ID: use a whole number, 1 or more, not "x"\nand 2 more errors; see --rejects <file> for all rejected rows and their errors\n',
     );
     expect(JSON.parse(some.stdout)).toMatchObject({ rejected: 10_002, moreFaults: 2 });
     const file = workspace.file("many.csv");
@@ -195,12 +198,12 @@ describe("a file from another program", () => {
   });
 
   const wrong: [string[], RegExp][] = [
-    [["--delimiter", ";;"], /It must be one character/],
-    [["--delimiter", ""], /It must be one character/],
-    [["--delimiter", '"'], /It must be one character/],
+    [["--delimiter", ";;"], /Use a single character/],
+    [["--delimiter", ""], /Use a single character/],
+    [["--delimiter", '"'], /Use a single character/],
     [["--encoding", "windows1252"], /did you mean windows-1252\?/],
     [["--encoding", "cp437"], /known: utf-8, .*, shift_jis, .*, x-mac-cyrillic/],
-    [["--encoding", "utf-16le", "--format", "json"], /--encoding is for CSV files, and this one is json/],
+    [["--encoding", "utf-16le", "--format", "json"], /--encoding only works with CSV files, and this one is json/],
   ];
   test.each(wrong)("can't be imported with %j", async (args, message) => {
     const { code, stdout, stderr } = await workspace.run(["import", "--site", "x", "brands", "-", ...args]);
@@ -242,35 +245,35 @@ describe("extra lines in a table", () => {
       "a second header in another order",
       `${header}\n${rows}\nAddress.Town,Name\nOslo,B\n`,
       {},
-      /^row 3 is a second header/,
+      /^row 3 is another header/,
     ],
-    ["a second header with fewer columns", `${header}\n${rows}\nName\nB\n`, {}, /^row 3 is a second header \(Name\)/],
-    ["a second header with other columns", `${header}\n${rows}\nName,Foo\nB\n`, {}, /^row 3 is a second header/],
-    ["a second header with another delimiter", `${header}\n${rows}\nName;Address.Town\nB;\n`, {}, /^row 3 is a second/],
-    ["a second header in capitals", `${header}\n${rows}\nNAME,ADDRESS.TOWN\nB,\n`, {}, /^row 3 is a second header/],
+    ["a second header with fewer columns", `${header}\n${rows}\nName\nB\n`, {}, /^row 3 is another header \(Name\)/],
+    ["a second header with other columns", `${header}\n${rows}\nName,Foo\nB\n`, {}, /^row 3 is another header/],
+    ["a second header with another delimiter", `${header}\n${rows}\nName;Address.Town\nB;\n`, {}, /^row 3 is another/],
+    ["a second header in capitals", `${header}\n${rows}\nNAME,ADDRESS.TOWN\nB,\n`, {}, /^row 3 is another header/],
     [
       "a second header in a different encoding",
       `${header}\n${rows}\n\u00ef\u00bb\u00bf${header}\n`,
       {},
-      /^row 3 is a second/,
+      /^row 3 is another/,
     ],
     [
       "a second header from a rejects file",
       `${header}\n${rows}\n# row,# fault,${header}\n`,
       {},
-      /^row 3 is a second header/,
+      /^row 3 is another header/,
     ],
     [
       "a second header that the mapping knows",
       "Marke;Ort\nA;Oslo\nOrt;Marke\n",
       { mapping },
-      /^row 3 is a second header/,
+      /^row 3 is another header/,
     ],
     [
       "a second header that the mapping does not know",
       "Marke;Ort\nA;Oslo\nName;Ort\n",
       { mapping },
-      /^row 3 is a second/,
+      /^row 3 is another/,
     ],
     [
       "a part with another sep=",
@@ -282,7 +285,7 @@ describe("extra lines in a table", () => {
       "sep= without a delimiter",
       `sep=\n${header}\n`,
       {},
-      /^the line "sep=" names no delimiter; write, for example, `sep=;`/,
+      /^the line "sep=" doesn't set a valid delimiter; use one such as `sep=;`/,
     ],
     ["a comment", `# exported\n${header}\n`, {}, /the first row must name columns, not "# exported"/],
   ];
@@ -357,7 +360,7 @@ describe("row with an ID", () => {
     const real = await load(site, rows);
     expect(JSON.parse(real.stdout)).toMatchObject(JSON.parse(dry.stdout));
     expect(JSON.parse(real.stdout)).toMatchObject({ created: 2, updated: 2, rejected: 3 });
-    expect(real.stderr).toContain("row 5: the record 1 was deleted; restore it with restore-record");
+    expect(real.stderr).toContain("row 5: the record 1 was deleted earlier; bring it back with `restore-record`");
     expect(real.stderr).toContain('row 6: ID: use a whole number, 1 or more, not "0"');
     expect(real.stderr).toContain("row 7: ID: use a whole number from 1 to 999999999999999");
     expect(await names(site)).toEqual(["7 Changed", "9 Nine again", "10 Next"]);
@@ -380,7 +383,7 @@ describe("--remove-missing", () => {
     const dry = await remove(site, "Name\nAcme\nCube\nNew\n", "--dry-run");
     expect([dry.code, dry.stdout]).toEqual([
       0,
-      '3 rows: 1 would be created, 0 would be updated, 2 unchanged, 0 rejected\n1 of 3 brands would be removed, because the file lacks them: 2 "Best"\n',
+      `3 rows: 1 would be created, 0 would be updated, 2 unchanged, 0 rejected\n1 of 3 brands would be removed, because it isn't in the file: 2 "Best"\n`,
     ]);
     const real = await remove(site, "Name\nAcme\nCube\nNew\n", "--json");
     const { undo, ...summary } = JSON.parse(real.stdout);
@@ -394,7 +397,10 @@ describe("--remove-missing", () => {
     const site = newSite();
     await load(site, "Name\nAcme\nBest\nCube\n");
     const { code, stderr } = await remove(site, "Name\nAcme\n");
-    expect([code, stderr]).toEqual([1, expect.stringContaining("nothing was removed: the file lacks 2 of 3 brands")]);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining("nothing was removed: 2 of 3 brands aren't in the file"),
+    ]);
     expect(await names(site)).toEqual(["1 Acme", "2 Best", "3 Cube"]);
     expect((await remove(site, "Name\nAcme\n", "--allow-removals", "2")).code).toBe(0);
     expect(await names(site)).toEqual(["1 Acme"]);
@@ -438,7 +444,7 @@ describe("--match", () => {
         env: { TMPDIR },
       });
     const { code, stderr } = await run(folder);
-    const fault = `the rows cannot be kept in ${folder} until all are read (set TMPDIR for another folder): ENOENT: no such file or directory\n`;
+    const fault = `can't keep the rows in ${folder} (set TMPDIR to use another folder): ENOENT: no such file or directory\n`;
     expect([code, stderr]).toEqual([1, expect.stringContaining(fault)]);
     expect(await names(site)).toEqual([]);
     mkdirSync(folder);
@@ -516,7 +522,7 @@ describe("import file", () => {
       /column 2 has no name; name it, or map columns with --map/,
     ],
     ["with a repeated column", "Name,Name\nA,B\n", "csv", /send it only once/],
-    ["with zero bytes", "Name\0\n", "csv", /zero bytes, so it is not text/],
+    ["with zero bytes", "Name\0\n", "csv", /isn't text/],
     [
       "of UTF-16 that is cut short",
       Buffer.from("\ufeffName\nA\n", "utf16le").subarray(0, -1),
@@ -549,7 +555,7 @@ describe("import file", () => {
       "of JSON with its list in an object",
       '{"data":{"brands":[{"Name":"A"}]}}',
       "json",
-      /save the list in `data.brands` alone/,
+      /save just the list in `data.brands`/,
     ],
     ["of XML with a DOCTYPE", "<!DOCTYPE x><Results/>", "xml", /DOCTYPE/],
     ["of XML with another root", "<Brands/>", "xml", /the root element must be <Results>/],
@@ -591,14 +597,12 @@ describe("import file", () => {
     const bytes = Buffer.concat([Buffer.from(`Name\n${rows}\n`), Buffer.from([0xff, 0xfe])]);
     const { code, stderr } = await load(site, bytes);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/not valid UTF-8.*; \d+ records were created and 0 updated before/);
+    expect(stderr).toMatch(/not valid UTF-8.*; by then, \d+ records had been created and 0 updated/);
   });
 
   test("that doesn't exist, can't be read or is a folder is rejected", async () => {
     const site = newSite();
-    expect((await workspace.run(["import", "--site", site, "brands", "nowhere.csv"])).stderr).toMatch(
-      /there is no file/,
-    );
+    expect((await workspace.run(["import", "--site", site, "brands", "nowhere.csv"])).stderr).toMatch(/file not found/);
     for (const command of ["import", "export"]) {
       const nameless = await workspace.run([command, "--site", site, "brands", ""]);
       expect([nameless.code, nameless.stderr]).toEqual([2, expect.stringContaining("The file name is empty")]);
@@ -609,7 +613,7 @@ describe("import file", () => {
     });
     expect([closed.code, closed.stderr]).toEqual([
       1,
-      expect.stringMatching(/^storefront: cannot read closed.csv: .*\n$/),
+      expect.stringMatching(/^storefront: can't read closed.csv: .*\n$/),
     ]);
     expect((await workspace.run(["import", "--site", site, "brands", workspace.folder])).stderr).toMatch(/is a folder/);
     const { code, stderr } = await workspace.run(["import", "--site", site, "brnads", "x.csv"]);
@@ -647,7 +651,7 @@ describe("export", () => {
       workspace.file("no-folder/x.csv"),
     ]);
     expect([code, stderr.trim().split("\n").length]).toEqual([1, 1]);
-    expect(stderr).toContain("cannot write");
+    expect(stderr).toContain("can't write");
     mkdirSync(workspace.file("folder.csv"));
     expect((await workspace.run(["export", "--site", site, "brands", workspace.file("folder.csv")])).code).toBe(1);
     expect(readdirSync(workspace.folder).filter((name) => name.endsWith(".part"))).toEqual([]);

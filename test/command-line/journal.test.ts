@@ -160,7 +160,7 @@ describe("journal", () => {
       "JOURNAL  DELETED  BEGINS\none      1        2\n",
     );
     expect(await begins()).toEqual([1, 2, 1]);
-    expect((await run("journal", "--site", "one", "--since", "0")).stderr).toContain("begins with revision 2");
+    expect((await run("journal", "--site", "one", "--since", "0")).stderr).toContain("starts at revision 2");
     expect((await run("journal", "prune", "--before", "1d", "--json")).stdout).toContain('"deleted": 0');
     await run("journal", "prune", "--before", "2999-01-01");
     expect(await begins()).toEqual([1, 3, 3]);
@@ -201,7 +201,7 @@ describe("restore-record", () => {
       "--revision",
       `${revision}`,
     ]);
-    expect(again.stderr).toContain("nothing changed: the record is in this state already");
+    expect(again.stderr).toContain("nothing changed: the record already has this content");
   });
 
   test("prints the fields this version of the program declares, even if another version stored the record", async () => {
@@ -225,12 +225,14 @@ describe("restore-record", () => {
       const { code, stderr } = await workspace.run(["restore-record", "--site", "main", ...args]);
       return `${code} ${stderr.trim()}`;
     };
-    expect(await run("brands", id)).toBe(`1 storefront: the brand ${id} has not changed since it was created`);
+    expect(await run("brands", id)).toBe(
+      `1 storefront: the brand ${id} hasn't changed since it was created, so there's no earlier version`,
+    );
     expect(await run("brands", "99999")).toBe("1 storefront: the journal has no brand 99999");
     expect(await run("brands", id, "--revision", "1")).toContain(`the journal has no brand ${id} up to revision 1`);
     await send("DELETE", `brands/${id}.json`);
     expect(await run("brands", id, "--revision", String(revision + 1))).toContain("it was deleted at");
-    expect(await run("brands", "0")).toMatch(/^2 .*whole number from 1/);
+    expect(await run("brands", "0")).toMatch(/^2 .*IDs are whole numbers/);
     expect(await run("brands", id, "--revision", "x")).toMatch(/^2 .*whole number/);
   });
 });

@@ -207,7 +207,7 @@ describe("--map", () => {
       "storefront: `Name`: the file has no column `Marke`; did you mean `Mark`\\?",
       1,
     ],
-    ["is for JSON", "{}", "[]", "storefront: --map is for CSV files, and this one is json", 2],
+    ["is for JSON", "{}", "[]", "storefront: --map only works with CSV files, and this one is json", 2],
   ];
   test.each(
     faults,
@@ -221,10 +221,12 @@ describe("--map", () => {
   test("a mapping that is too large, a folder, missing, or standard input like the rows is rejected", async () => {
     const run = async (map: string) =>
       (await workspace.run(["import", "--site", "main", "brands", "-", "--map", map], { stdin: "{}" })).stderr;
-    expect(await run("/dev/zero")).toContain("/dev/zero is larger than 1 MiB; is it a mapping?");
+    expect(await run("/dev/zero")).toContain(
+      "/dev/zero is larger than 1 MiB, too large for a column mapping; check --map",
+    );
     expect(await run(".")).toContain(". is a folder");
-    expect(await run("absent.json")).toContain("there is no file absent.json");
-    expect(await run("-")).toContain("--map and the rows cannot both be standard input");
+    expect(await run("absent.json")).toContain("file not found: absent.json");
+    expect(await run("-")).toContain("--map and the rows can't both be standard input; use a file for one of them");
   });
 
   test("a mapping in UTF-16 is read", async () => {

@@ -48,7 +48,7 @@ describe("storefront operator", () => {
     const { code, stderr } = await run("operator", "set", "anna", "--site", "garden");
     expect([code, stderr]).toEqual([
       1,
-      expect.stringMatching(/`anna` is the last operator of all sites.*add --yes to limit it/),
+      expect.stringMatching(/`anna` is the last operator with all rights on all sites.*add --yes to limit them/),
     ]);
     expect(await set("anna", "--site", "garden", "--yes")).toMatchObject({ sites: ["garden"] });
     const journal = await workspace.mustRun(["journal", "--system"]);
@@ -63,9 +63,12 @@ describe("storefront operator", () => {
     expect(await json("operator", "role", "ben", "records")).toMatchObject({ name: "ben", role: "records" });
     expect(await workspace.mustRun(["operator", "list"])).toMatch(/^2 +ben +all +records /m);
     const { code, stderr } = await run("operator", "role", "anna", "read");
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/`anna` is the last operator of all sites.*--yes/)]);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/`anna` is the last operator with all rights on all sites.*--yes/),
+    ]);
     const limited = await run("operator", "role", "anna", "read", "--yes");
-    expect([limited.stdout, limited.stderr]).toEqual(["", "the operator anna has the role read\n"]);
+    expect([limited.stdout, limited.stderr]).toEqual(["", "the operator anna now now has the role read\n"]);
     expect(await json("operator", "role", "anna", "all")).toMatchObject({ role: "all" });
     const operators = await json("operator", "list");
     expect(operators.map(({ role }: { role: string }) => role)).toEqual(["all", "records"]);
@@ -79,7 +82,7 @@ describe("storefront operator", () => {
     const { code, stderr } = await run("operator", "remove", "anna");
     expect([code, stderr.trim().split("\n")]).toEqual([
       1,
-      [expect.stringMatching(/`anna` is the last operator of all sites.*add --yes/)],
+      [expect.stringMatching(/`anna` is the last operator with all rights on all sites.*add --yes/)],
     ]);
     await workspace.mustRun(["operator", "remove", "anna", "--yes"]);
     expect(await json("operator", "list")).toHaveLength(1);
@@ -117,7 +120,7 @@ describe("storefront operator", () => {
     await server.exited;
     const stopped = await link();
     expect([stopped.code, stopped.stdout]).toEqual([0, expect.stringContaining(`http://${host}/#sign-in=`)]);
-    expect(stopped.stderr).toContain(`nothing listens at http://${host}: start the server`);
+    expect(stopped.stderr).toContain(`nothing is listening at http://${host}: start the server`);
   });
 
   test("prints an https link only if the admin listener uses the certificate, which it doesn't on a loopback address", async () => {
@@ -156,7 +159,7 @@ describe("storefront operator", () => {
     ["a change to an unknown site", ["set", "anna", "--site", "nowhere"], 1, /unknown site `nowhere`/],
     ["a sign-out of an unknown operator", ["sign-out", "nobody"], 1, /unknown operator `nobody`/],
     ["a removal of an unknown operator", ["remove", "nobody"], 1, /unknown operator `nobody`/],
-    ["a name that is taken", ["add", "anna"], 1, /operator `anna` exists already/],
+    ["a name that is taken", ["add", "anna"], 1, /operator `anna` already exists/],
     ["a new operator of an unknown site", ["add", "ben", "--site", "nowhere"], 1, /unknown site `nowhere`/],
     ["a name with a terminal escape", ["add", "\u001b[31mben"], 1, /remove U\+001B/],
     ["an empty name", ["add", ""], 1, /Name/],
@@ -181,6 +184,6 @@ describe("storefront operator", () => {
     await workspace.mustRun(["operator", "add", "anna"]);
     const { code, stderr } = await run("operator", "link", "anna");
     expect(code).toBe(2);
-    expect(stderr).toContain("name its address with --url");
+    expect(stderr).toContain("pass its URL with --url");
   });
 });

@@ -165,7 +165,7 @@ test("a server started through Node exits with 0, even after pressing Ctrl-C twi
     stderr: "pipe",
   });
   const reader = child.stdout.getReader();
-  expect(new TextDecoder().decode((await reader.read()).value)).toContain("listens on");
+  expect(new TextDecoder().decode((await reader.read()).value)).toContain("listening on");
   child.kill("SIGINT");
   child.kill("SIGINT");
   expect(await child.exited).toBe(0);
@@ -189,7 +189,7 @@ async function addressIn(output: ReadableStream<Uint8Array>): Promise<string | u
   let text = "";
   for await (const chunk of output) {
     text += new TextDecoder().decode(chunk);
-    const url = /listens on (\S+)\n/.exec(text)?.[1];
+    const url = /listening on (\S+)\n/.exec(text)?.[1];
     if (url) return url;
   }
   return undefined;

@@ -24,7 +24,7 @@ test("rejects file: has each row's number and error, and once corrected is impor
   const csv = "Name;Address.Country\nGood;GB\nA;United; Kingdom\nB;!\n;GB\n'C;FR\n";
   const { code, stdout, stderr } = await load(csv, ...options, workspace.file("first.csv"));
   expect([code, stdout]).toEqual([1, "5 rows: 2 created, 0 updated, 0 unchanged, 3 rejected\n"]);
-  expect(stderr).toContain("first.csv: correct them, and import that file with the same options");
+  expect(stderr).toContain("first.csv; fix them, then import that file with the same options");
   expect(read("first.csv")).toBe(
     "\ufeff# row;# fault;Name;Address.Country\r\n" +
       '3;"send at most 2 cells, one for each column; this row has 3";A;United;" Kingdom"\r\n' +
@@ -50,7 +50,7 @@ test("rejects file: empty if no row was rejected, and left alone if the import f
       stdin: Buffer.concat([Buffer.from(`Name,ID\n,1\n${"A brand,\n".repeat(60_000)}`), Buffer.from([0xff])]),
     },
   );
-  expect(broken.stderr).toMatch(/not valid UTF-8.* records were created/);
+  expect(broken.stderr).toMatch(/not valid UTF-8.* records had been created/);
   expect(read("old.csv")).toBe("\ufeff# row,# fault,Name,ID\r\n2,Name: a value is required,,1\r\n");
   expect(readdirSync(workspace.folder).filter((name) => name.endsWith(".part"))).toEqual([]);
 });
@@ -67,7 +67,7 @@ test("rejects file: a full disk stops the import, and the error says how many ro
   const { code, stderr } = await load(`Name,AccountNumber\n${rows}`, "--rejects", "/dev/full");
   expect(code).toBe(1);
   expect(stderr).toMatch(
-    /^storefront: cannot write \/dev\/full: .*no space.*; \d+ records were created and 0 updated before$/m,
+    /^storefront: can't write \/dev\/full: .*no space.*; by then, \d+ records had been created and 0 updated$/m,
   );
 });
 
@@ -75,7 +75,7 @@ test("rejects file: if the disk is full at the end of the import, the error foll
   const { code, stdout, stderr } = await load("Name,ID\nA,1\n,2\n", "--rejects", "/dev/full");
   expect([code, stdout]).toEqual([1, "2 rows: 1 created, 0 updated, 0 unchanged, 1 rejected\n"]);
   expect(stderr).toMatch(
-    /^row 3: Name: a value is required\n.*storefront undo .*\nstorefront: cannot write \/dev\/full: .*no space.*\n$/,
+    /^row 3: Name: a value is required\n.*storefront undo .*\nstorefront: can't write \/dev\/full: .*no space.*\n$/,
   );
 });
 
@@ -102,14 +102,14 @@ test("rejects file: kept after Ctrl-C", async () => {
 });
 
 const wrong: [string[], number, RegExp][] = [
-  [["--rejects", "-"], 2, /needs a file: the summary is on standard output/],
-  [["--rejects", ""], 2, /file name of --rejects is empty/],
-  [["--rejects", "."], 2, /--rejects \. is a folder/],
-  [["--rejects", "no-folder/x.csv"], 1, /cannot write no-folder\/x\.csv/],
+  [["--rejects", "-"], 2, /needs a file, because standard output has the summary/],
+  [["--rejects", ""], 2, /--rejects has an empty file name/],
+  [["--rejects", "."], 2, /--rejects \. is a folder; give a file name; give a file name/],
+  [["--rejects", "no-folder/x.csv"], 1, /can't write no-folder\/x\.csv/],
   [
     ["--rejects", "x.csv", "--format", "xml"],
     2,
-    /x\.csv: rejected rows are written as they were read, and this file is xml/,
+    /x\.csv: rejected rows keep the format of the import, so use a name that ends in \.xml/,
   ],
 ];
 test.each(wrong)("rejects file: an import with %j exits with %i", async (args, status, message) => {
@@ -122,11 +122,11 @@ test("rejects file: never overwrites the imported file or the mapping, whatever 
   writeFileSync(workspace.file("in.csv"), "Name,ID\n,1\n");
   for (const name of ["in.csv", "./in.csv", workspace.file("in.csv")]) {
     const { code, stderr } = await workspace.run(["import", "--site", site, "brands", "in.csv", "--rejects", name]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining("would overwrite in.csv")]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("would overwrite the input in.csv")]);
   }
   writeFileSync(workspace.file("map.json"), "{}");
   const args = ["import", "--site", site, "brands", "in.csv", "--map", "map.json", "--rejects", "map.json"];
-  expect((await workspace.run(args)).stderr).toContain("would overwrite map.json");
+  expect((await workspace.run(args)).stderr).toContain("would overwrite the input map.json");
   expect(read("in.csv")).toBe("Name,ID\n,1\n");
   expect(existsSync(workspace.file("out.csv"))).toBe(false);
 });

@@ -26,11 +26,13 @@ async function read(key: string) {
 test("a sandbox is created, opened by its key at its site's hostname, renewed, renamed, suspended and removed", async () => {
   expect(await run("key", "create", "--site", "garden", "--sandbox")).toMatchObject({
     code: 1,
-    message: "the site `garden` has no sandbox yet: make it with `site sandbox garden`",
+    message: "the site `garden` has no sandbox yet; create it with `site sandbox garden`",
   });
   const made = await run("site", "sandbox", "garden");
   expect([made.code, made.stdout]).toEqual([0, "garden-sandbox\n"]);
-  expect(made.message).toMatch(/^made the sandbox garden-sandbox with 2 records; to create a key: .*--sandbox/);
+  expect(made.message).toMatch(
+    /^created the sandbox garden-sandbox with 2 records; to create a key for it: .*--sandbox/,
+  );
   const key = (await workspace.mustRun(["key", "create", "--site", "garden", "--sandbox"])).trim();
   const same = (await workspace.mustRun(["key", "create", "--site", "garden-sandbox", "--label", "same"])).trim();
   for (const one of [key, same]) {
@@ -48,12 +50,14 @@ test("a sandbox is created, opened by its key at its site's hostname, renewed, r
     [["Acme", "Bolt"], null],
   ]);
   const renewed = await run("site", "sandbox", "garden", "--json");
-  expect(renewed.message).toMatch(/^renewed the sandbox garden-sandbox with 2 records: its 2 keys and 0 webhooks stay/);
+  expect(renewed.message).toMatch(
+    /^refreshed the sandbox garden-sandbox with 2 records; its 2 keys and 0 webhooks stay/,
+  );
   expect(JSON.parse(renewed.stdout)).toMatchObject({ name: "garden-sandbox", isNew: false, records: 2, keys: 2 });
   expect(await read(key)).toEqual([["Acme", "Bolt"], "garden-sandbox"]);
 
   const renamed = await run("site", "set", "garden", "--name", "park");
-  expect([renamed.code, renamed.message]).toEqual([0, "its sandbox is called park-sandbox now"]);
+  expect([renamed.code, renamed.message]).toEqual([0, "its sandbox is now called park-sandbox"]);
   expect(await read(key)).toEqual([["Acme", "Bolt"], "park-sandbox"]);
   await workspace.mustRun(["site", "set", "park", "--suspend"]);
   expect(await read(key)).toEqual([403, "park-sandbox"]);
@@ -66,7 +70,9 @@ test("a sandbox is created, opened by its key at its site's hostname, renewed, r
 
   expect(await run("site", "remove", "park")).toMatchObject({
     code: 1,
-    message: expect.stringMatching(/^this removes the site `park` and its sandbox `park-sandbox` with their keys/),
+    message: expect.stringMatching(
+      /^this permanently deletes the site `park` and its sandbox `park-sandbox` with their keys/,
+    ),
   });
   expect((await run("site", "remove", "park-sandbox", "--yes")).message).toBe("removed the site park-sandbox");
   expect([await read(key), (await read(liveKey))[0]]).toEqual([

@@ -15,9 +15,7 @@ test("serve prints its address once it listens, picks a free port, and exits wit
   expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
   server.kill("SIGTERM");
   expect(await server.exited).toBe(0);
-  expect(server.stdout()).toMatch(
-    /^Storefront listens on \S+\nIt has created the database .*\nIt serves 0 sites: .*\n$/,
-  );
+  expect(server.stdout()).toMatch(/^Storefront is listening on \S+\nCreated the database .*\nServing 0 sites; .*\n$/);
   expect(server.stderr()).toBe("");
 });
 

@@ -44,7 +44,7 @@ describe("site", () => {
     const { code, stdout, stderr } = await workspace.run(["site", "add", "--from", "-", "--with-key"], {
       stdin: `name,hostnames,default\n${rows.join("")}`,
     });
-    expect([code, stderr]).toEqual([0, "created 300 sites; save their keys now: they cannot be shown again\n"]);
+    expect([code, stderr]).toEqual([0, "created 300 sites; save their keys now, because they can't be shown again\n"]);
     const [header, ...lines] = stdout.trimEnd().split("\n");
     expect([header, lines.length]).toEqual(["name,key", 300]);
     const [name, key = ""] = lines.at(-1)?.split(",") ?? [];
@@ -53,7 +53,7 @@ describe("site", () => {
     const again = await workspace.run(["site", "add", "--from", "-"], { stdin: "name\nnew\nlist-7\nmain\n" });
     expect([again.code, again.stdout]).toEqual([1, ""]);
     expect(again.stderr).toMatch(
-      /`row 3`: the site `list-7` exists already \(and 1 more\)\n.*`row 4`: the site `main`/,
+      /`row 3`: the site `list-7` already exists \(and 1 more\)\n.*`row 4`: the site `main`/,
     );
     expect((await workspace.run(["site", "show", "new"])).code).toBe(1);
   });
@@ -136,7 +136,7 @@ describe("site", () => {
   });
 
   const rejected: [string, string[], RegExp][] = [
-    ["a name already taken", ["add", "main"], /the site `main` exists already/],
+    ["a name already taken", ["add", "main"], /the site `main` already exists/],
     ["a name with blanks", ["add", "Main Site"], /lower-case letters, digits and hyphens/],
     [
       "a hostname that is a URL",
@@ -234,7 +234,11 @@ describe("key", () => {
     ]) {
       for (const command of ["revoke", "rotate"]) {
         const { code, stdout, stderr } = await workspace.run(["key", command, other]);
-        expect([code, stdout, stderr]).toEqual([1, "", `storefront: no key begins with ${other.slice(0, 12)}\n`]);
+        expect([code, stdout, stderr]).toEqual([
+          1,
+          "",
+          `storefront: no key starts with ${other.slice(0, 12)}; see \`key list\`\n`,
+        ]);
       }
     }
     expect(await status(key)).toBe(200);
@@ -261,6 +265,6 @@ describe("key", () => {
   test("revoke rejects a prefix that is too short", async () => {
     expect((await workspace.run(["key", "revoke", "sfk_"])).stderr).toMatch(/at least the first 8 characters/);
     expect((await workspace.run(["key", "revoke", ""])).code).toBe(1);
-    expect((await workspace.run(["key", "revoke", "sfk_0000"])).stderr).toMatch(/no key begins with sfk_0000/);
+    expect((await workspace.run(["key", "revoke", "sfk_0000"])).stderr).toMatch(/no key starts with sfk_0000/);
   });
 });

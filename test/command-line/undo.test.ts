@@ -111,7 +111,10 @@ describe.each(engines)("undo on $name", (kind) => {
       await workspace.data.load("main", "locations", "Name\nNorth\nSouth\nWest\n");
       const remove = (...ids: string[]) => workspace.run(["delete", "--site", "main", "locations", ...ids]);
       const missing = await remove("1", "7");
-      expect([missing.code, missing.stderr]).toEqual([1, "storefront: there is no location 7; nothing was deleted\n"]);
+      expect([missing.code, missing.stderr]).toEqual([
+        1,
+        "storefront: there's no location 7, so nothing was deleted\n",
+      ]);
       expect((await remove("1", "x")).code).toBe(2);
       expect((await remove()).code).toBe(2);
       const removed = await remove("1", "3", "1");
@@ -173,10 +176,10 @@ describe.each(engines)("undo on $name", (kind) => {
       const { code, stderr } = await workspace.run(["undo", "--site", "main", ...more]);
       return `${code} ${stderr.split("\n")[0]}`;
     };
-    expect(await undo()).toStartWith("2 storefront: required option '--since <point>'");
+    expect(await undo()).toStartWith("2 storefront: add --since <point>");
     expect(await undo("--since", "x")).toStartWith("2 storefront: invalid --since `x`");
     expect(await undo("--since", "3", "--until", "3")).toBe("2 storefront: --until must be after --since");
-    expect(await undo("--since", "1")).toBe("1 storefront: there are no changes after revision 1");
+    expect(await undo("--since", "1")).toBe("1 storefront: nothing to undo: there are no changes after revision 1");
     expect(await undo("--since", "0", "--run", "nope")).toBe(
       "1 storefront: there are no changes after revision 0 of the run nope",
     );

@@ -25,7 +25,7 @@ describe("webhook commands", () => {
 
   test("add prints nothing but the secret, once; list and journal never print it", async () => {
     const { code, stdout, stderr } = await run("add", "--site", "main", receiver.url, "--resource", "brands");
-    expect([code, stderr]).toEqual([0, "added webhook 1; save its secret now: it cannot be shown again\n"]);
+    expect([code, stderr]).toEqual([0, "added webhook 1; save its secret now, because it can't be shown again\n"]);
     expect(stdout).toMatch(secretForm);
     const listed = { id: 1, site: "main", url: receiver.url, resources: ["brands"], status: "active", detail: "" };
     const state = { behind: 0, cursor: "0.0", rewinds: 0, failures: 0, failingSince: null, nextAt: null, paused: null };
@@ -72,18 +72,18 @@ describe("webhook commands", () => {
     const secret = (await add()).trim();
     const elsewhere = receiver.url.replace("hooks", "elsewhere");
     const changed = await run("change", "1", elsewhere);
-    expect(changed).toMatchObject({ code: 0, stdout: "", stderr: `webhook 1 delivers to ${elsewhere}\n` });
+    expect(changed).toMatchObject({ code: 0, stdout: "", stderr: `webhook 1 now now delivers to ${elsewhere}\n` });
     expect((await list())[0]).toMatchObject({ url: elsewhere, behind: 0 });
-    expect((await run("retry", "1")).stderr).toBe("webhook 1 has not failed: it need not wait\n");
+    expect((await run("retry", "1")).stderr).toBe("webhook 1 isn't failing, so there's nothing to retry\n");
     await mustRun("test", "1");
     const shown = await mustRun("deliveries", "1", "--attempt", "1");
     expect(shown).toMatch(
-      /^POST http:\S+elsewhere\ncontent-type: application\/json\n[\s\S]*storefront\.test[\s\S]*The response:\n/,
+      /^POST http:\S+elsewhere\ncontent-type: application\/json\n[\s\S]*storefront\.test[\s\S]*Response:\n/,
     );
     expect(shown).not.toContain(secret);
     expect(JSON.parse(await mustRun("deliveries", "1", "--attempt", "1", "--json"))).toMatchObject({ url: elsewhere });
     expect(await run("deliveries", "1", "--attempt", "9")).toMatchObject({
-      ...{ code: 1, stderr: expect.stringContaining("attempt 9 are not kept") },
+      ...{ code: 1, stderr: expect.stringContaining("attempt 9 aren't available") },
     });
   });
 
@@ -110,11 +110,11 @@ describe("webhook commands", () => {
     await add("--since", "0.0");
     expect((await list()).map(({ behind }: { behind: number }) => behind)).toEqual([0, 3]);
     expect((await run("pause", "1", "--as", "anna")).stderr).toBe("paused webhook 1\n");
-    expect(await mustRun("list")).toContain("paused: an operator paused it");
+    expect(await mustRun("list")).toContain("paused: paused by an operator");
     expect(await workspace.mustRun(["journal", "--system"])).toContain("operator:anna\tupdate\twebhook\t1");
     expect((await run("resume", "1")).stderr).toBe("resumed webhook 1\n");
     const rewound = await run("rewind", "1", "--since", "1h");
-    expect(rewound).toMatchObject({ code: 0, stderr: "webhook 1 continues after 0.0, 3 changes behind\n" });
+    expect(rewound).toMatchObject({ code: 0, stderr: "webhook 1 will continue after 0.0, 3 changes behind\n" });
     expect((await list())[0]).toMatchObject({ status: "active", behind: 3, rewinds: 1, cursor: "0.0" });
     expect((await run("remove", "1")).stderr).toBe("removed webhook 1\n");
     expect((await list()).map(({ id }: { id: number }) => id)).toEqual([2]);
@@ -137,14 +137,14 @@ describe("webhook commands", () => {
     await add();
     const pruned = await workspace.run(["journal", "prune", "--before", "3", "--site", "main"]);
     expect(pruned.stderr).toBe(
-      "webhook 1 cannot continue, because the change at its cursor was deleted: it delivers `storefront.gone` next\n",
+      "webhook 1 can't continue, because the change at its cursor was deleted; it will send `storefront.gone` next\n",
     );
     const again = await workspace.run(["journal", "prune", "--before", "3", "--site", "main", "--json"]);
     expect(JSON.parse(again.stdout)).toEqual([{ journal: "main", deleted: 0, begins: 3, webhooks: [] }]);
   });
 
   const rejected: [string[], number, string][] = [
-    [["add", "--site", "main", "http://erp.example/"], 1, "must begin with https"],
+    [["add", "--site", "main", "http://erp.example/"], 1, "use https://"],
     [["add", "--site", "main", "https://10.0.0.7/"], 1, "not public"],
     [["add", "--site", "main", "https://erp.example/\u001b[31m"], 1, "control character"],
     [["add", "--site", "none", "https://erp.example/"], 1, "unknown site `none`"],

@@ -14,7 +14,7 @@ const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8
 const get = (path: string, headers: Record<string, string>) => fetch(`${server.adminUrl}${path}`, { headers });
 
 test.each([
-  ["an unknown address", "/brands", {}, 404, "There is nothing at this address"],
+  ["an unknown address", "/brands", {}, 404, "Page not found"],
   ["a hostname that is not allowed", "/", { Host: "shop.example" }, 421, "--admin-host"],
   ["an address of the API that needs a session", "/operator/sites", {}, 401, "Go to the console"],
 ])("a browser gets a page for %s", async (_, path, headers, status, text) => {

@@ -32,7 +32,7 @@ describe("how many requests a key may make at once", () => {
   test("rejected without a rate, because it would have no effect", () => {
     for (const settings of [{ BURST: "5" }, { RATE: "0", BURST: "5" }])
       expect(() => readConfig(settings)).toThrow(
-        "--burst (STOREFRONT_BURST) has no effect without --rate (STOREFRONT_RATE)",
+        "--burst (STOREFRONT_BURST) only works with --rate (STOREFRONT_RATE); set both",
       );
   });
 });
@@ -88,6 +88,6 @@ describe("query parameters to ignore", () => {
   test("at most 50", () => {
     const names = (count: number) => Array.from({ length: count }, (_, i) => `x${i}`).join();
     expect(readConfig({ IGNORE_PARAMETERS: names(50) }).ignoredParameters).toHaveLength(50);
-    expect(() => readConfig({ IGNORE_PARAMETERS: names(51) })).toThrow("at most 50 names, not 51");
+    expect(() => readConfig({ IGNORE_PARAMETERS: names(51) })).toThrow("up to 50 names, not 51");
   });
 });

@@ -96,7 +96,7 @@ describe.each(engines)("import on $name", (kind) => {
     const columns = times(16_385, (n) => `# ${n}`);
     await expect(load(++sites, [["Name", ...columns.slice(2)].join(), "A"])).resolves.toMatchObject({ created: 1 });
     await expect(load(sites, [columns.join(), "A"])).rejects.toThrow(
-      "the file has 16385 columns; at most 16384 can be imported",
+      "the file has 16385 columns, and only 16384 can be imported; check its delimiter",
     );
   });
 
@@ -212,7 +212,7 @@ describe.each(engines)("import on $name", (kind) => {
       const counts = options.atomic ? [0, 0, 1] : [without + withIds - taken, 0, taken];
       expect([created, updated, rejected]).toEqual(counts);
       const detail =
-        "the ID 1 was given to a new record during the import, by others or for an earlier row without an ID; put rows with IDs first, and import again";
+        "the ID 1 went to another new record during the import; move rows with IDs to the top, and import again";
       expect(faults[0]).toEqual({ row: without + 2, field: "", code: "taken", detail });
       const isStored = !options.atomic && !options.dryRun;
       expect((await stored(site)).filter((line) => line.includes("New"))).toHaveLength(isStored ? without : 0);

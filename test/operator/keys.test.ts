@@ -156,7 +156,7 @@ describe.each(engines)("keys on $name", (kind) => {
     for (const change of [revokeKey, (e: Engine, text: string, at: number) => rotateKey(e, text, 0, at)]) {
       expect(await thrown(change(engine, beginning, now))).toMatchObject({
         code: "conflict",
-        message: `2 keys begin with ${beginning}; give the whole key`,
+        message: `2 keys start with ${beginning}; give the whole key`,
       });
     }
     await revokeKey(engine, twin, now);

@@ -50,7 +50,7 @@ describe.each(engines)("operator's records on $name", (kind) => {
       change === "created"
         ? createRecord(removed, site, brand, values, 1)
         : changeRecords(removed, site, brand, [{ id, ifVersion: undefined, values }], 1);
-    const message = "the site was restored, renewed or removed at the same time; nothing was changed";
+    const message = "the site was restored, renewed or removed in the meantime; nothing was changed";
     expect(await failureOf(writing)).toMatchObject({ code: "conflict", message });
   });
   if (kind.name === "PostgreSQL") return;
@@ -63,7 +63,7 @@ describe.each(engines)("operator's records on $name", (kind) => {
 
   test("are all kept if one of them doesn't exist", async () => {
     const error = await failureOf(deleteRecords(engine, site, brand, [...ids, 77], 1));
-    expect(error).toMatchObject({ code: "not-found", message: "there is no brand 77; nothing was deleted" });
+    expect(error).toMatchObject({ code: "not-found", message: "there's no brand 77, so nothing was deleted" });
     expect(await head()).toMatchObject({ revision: 2 });
   });
 

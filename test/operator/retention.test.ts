@@ -57,7 +57,7 @@ describe.each(engines)("pruned journal on $name", (kind) => {
     expect(await revisions(3)).toEqual([4, 5, 6]);
     expect(await failed(revisions(2))).toMatchObject({
       code: "not-found",
-      message: "the journal begins with revision 4: older entries were pruned",
+      message: "the journal starts at revision 4; older entries have been pruned",
     });
     expect(await engine.readChangesSince(site, 2)).toBeUndefined();
     expect(await engine.readChangesSince(site, 3)).toHaveLength(3);
@@ -96,7 +96,7 @@ describe.each(engines)("pruned journal on $name", (kind) => {
     await makePruned();
     expect((await restoreRecord(engine, site, brand, 2, undefined, 1)).kind).toBe("done");
     expect(await failed(restoreRecord(engine, site, brand, 3, undefined, 1))).toMatchObject({
-      message: "the journal has no brand 3 from revision 4, where it begins",
+      message: "the journal has no brand 3 after revision 3, to which it has been pruned",
     });
     expect(await restoreRecord(engine, site, brand, 1, 3, 1)).toMatchObject({ body: '{"ID":1,"Name":"Acme"}' });
     expect(await failed(restoreRecord(engine, site, brand, 1, 2, 1))).toMatchObject({ code: "not-found" });

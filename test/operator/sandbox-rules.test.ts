@@ -78,15 +78,15 @@ describe.each(engines)("sandbox on $name", (kind) => {
 
   test("keeps its site from getting a name whose sandbox name is too long or taken", async () => {
     await createSite(engine, "park-sandbox", {}, now);
-    const how = "choose another name, or remove the sandbox first with `site remove garden-sandbox --yes`";
+    const how = "choose another name, or first remove the sandbox with `site remove garden-sandbox --yes`";
     expect(await rename("park")).toEqual([
       "conflict",
-      `its sandbox would be called \`park-sandbox\`, which another site has: ${how}`,
+      `its sandbox would be called \`park-sandbox\`, which is taken; ${how}`,
     ]);
     const long = "x".repeat(57);
     expect(await rename(long)).toEqual([
       "conflict",
-      `its sandbox would be called \`${long}-sandbox\`, which is longer than 64 characters: ${how}`,
+      `its sandbox would be called \`${long}-sandbox\`, which is longer than 64 characters; ${how}`,
     ]);
     expect(await names()).toEqual(["garden", "garden-sandbox", "park-sandbox"]);
     expect(await rename("x".repeat(56))).toBeUndefined();
@@ -104,28 +104,26 @@ describe.each(engines)("sandbox on $name", (kind) => {
     await createSite(engine, "park-sandbox", {}, now);
     expect(await check("park")).toEqual([
       "conflict",
-      "the site `park-sandbox` exists already, and is not the sandbox of `park`: rename it with `site set park-sandbox --name NAME`, then try again",
+      "another site is already called `park-sandbox`; first rename it with `site set park-sandbox --name NAME`",
     ]);
     const long = "y".repeat(57);
     expect(await check(long)).toEqual([
       "conflict",
-      `the sandbox would be called \`${long}-sandbox\`, and a name has at most 64 characters: give the site a name of at most 56 with \`site set ${long} --name NAME\`, then try again`,
+      `the sandbox would be called \`${long}-sandbox\`, but names have at most 64 characters; first rename the site to at most 56 with \`site set ${long} --name NAME\``,
     ]);
     expect(await check("y".repeat(56))).toBe(`${"y".repeat(56)}-sandbox`);
     expect(requireSandboxName(await listSites(engine), garden)).toBe("garden-sandbox");
   });
 
   test("has no settings, sandbox or file of its own", async () => {
-    const change = "change `garden` instead";
-    const detail = `it has no hostnames, and follows the name and the suspension of \`garden\`; ${change}`;
     for (const settings of [{ name: "test" }, { hostnames: ["a.example"] }, { isDefault: true }, { isSuspended: true }])
       expect(await problemOf(setSite(engine, "garden-sandbox", settings, now))).toEqual([
         "conflict",
-        `\`garden-sandbox\` is the sandbox of \`garden\`: ${detail}`,
+        "`garden-sandbox` is a sandbox, which has the settings of its site; change `garden` instead",
       ]);
     const sites = await listSites(engine);
     expect(() => requireLive(sandbox, sites)).toThrow(
-      "`garden-sandbox` is a sandbox, and has none of its own: to renew it, run `site sandbox garden`",
+      "`garden-sandbox` is a sandbox itself; to refresh it, run `site sandbox garden`",
     );
     expect(requireLive(garden, sites)).toBe(garden);
     expect(await problemOf(exportSite(engine, "garden-sandbox", "unused.site", now))).toEqual([
@@ -163,7 +161,7 @@ describe.each(engines)("sandbox on $name", (kind) => {
       ["toys"],
       ["garden", "garden-sandbox", "toys"],
     ]);
-    const refused = ["conflict", "an operator of `garden` may also manage its sandbox: name `garden`"];
+    const refused = ["conflict", "operators of `garden` can manage its sandbox `garden-sandbox` too, so use `garden`"];
     expect(await problemOf(createOperator(engine, "cleo", ["garden-sandbox"], now))).toEqual(refused);
     expect(await problemOf(setOperator(engine, "ben", { sites: ["toys", "garden-sandbox"] }, now))).toEqual(refused);
     expect((await listOperators(engine)).map(({ siteNames }) => siteNames)).toEqual([["garden"], ["toys"], undefined]);
@@ -204,7 +202,7 @@ describe.each(engines)("sandbox on $name", (kind) => {
     await store("sandbox-of-1-being-made", end);
     expect(await problemOf(getSite(engine, "sandbox-of-1-being-made"))).toEqual([
       "conflict",
-      `the sandbox of \`garden\` is being made, and reserved until ${end}; if that was interrupted, the first command after ${end} removes what is left`,
+      `the sandbox of \`garden\` is already being copied; if that was interrupted, try again after ${end}`,
     ]);
     expect(await problemOf(getSite(engine, "park"))).toEqual([
       "not-found",
@@ -217,10 +215,10 @@ describe.each(engines)("sandbox on $name", (kind) => {
       commitAtomically: () => Promise.reject(new ProblemError("unavailable", "the disk is full")),
     };
     expect(await completeRemovals(full, now + minute)).toEqual([
-      "could not remove what an interrupted `site sandbox garden` has left: the disk is full; the next command tries again",
+      "couldn't remove the partial copy of an interrupted `site sandbox garden`: the disk is full; the next command you run will try again",
     ]);
     expect(await completeRemovals(engine, now + minute)).toEqual([
-      "removed what an interrupted `site sandbox garden` has left",
+      "removed the partial copy of an interrupted `site sandbox garden`",
     ]);
     expect(await names()).toEqual(["garden", "garden-sandbox"]);
   });
@@ -248,21 +246,21 @@ describe.each(engines)("sandbox on $name", (kind) => {
     ]);
     const { sites: made } = await readSystemRecords(engine);
     expect(findSandboxRecord(made, garden)).toBeUndefined();
-    expect(() => requireSandbox(made, garden)).toThrow("the sandbox of `garden` is being made, and reserved until");
+    expect(() => requireSandbox(made, garden)).toThrow("the sandbox of `garden` is already being copied");
     await removeSite(engine, "garden-sandbox", now);
     expect(() => requireSandbox([garden], garden)).toThrow(
-      "the site `garden` has no sandbox yet: make it with `site sandbox garden`",
+      "the site `garden` has no sandbox yet; create it with `site sandbox garden`",
     );
   });
 
   test("has keys named by four characters after `sfk_test_`, never by `sfk_test`", async () => {
     const { key, record } = await createKey(engine, sandbox, {}, now);
     const name = (prefix: string) => problemOf(setKey(engine, prefix, { label: "named" }, now));
-    const short = "invalid key prefix: give at least the first 13 characters of the key, such as sfk_test_AbCd";
+    const short = "the key prefix is too short: give at least the first 13 characters, such as sfk_test_AbCd";
     for (const length of [8, 9, 12]) expect(await name(key.slice(0, length))).toEqual(["bad-request", short]);
     for (const length of [13, 17, 30, key.length]) expect(await name(key.slice(0, length))).toBeUndefined();
     expect(await name(key.slice(0, 7))).toEqual(["bad-request", short.replace("13", "8").replace("_test", "")]);
-    expect(await name("sfk_test_0000")).toEqual(["not-found", "no key begins with sfk_test_0000"]);
+    expect(await name("sfk_test_0000")).toEqual(["not-found", "no key starts with sfk_test_0000; see `key list`"]);
     // A live key whose random part starts with "test" is named by eight characters, like any live key.
     const live = await createKey(engine, garden, {}, now);
     const prefix = "sfk_testAbCd";

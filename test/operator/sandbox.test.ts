@@ -160,7 +160,7 @@ describe.each(engines)("a site's sandbox on $name", (kind) => {
     const renewed = await make();
     expect(renewed).toMatchObject({ webhooks: 2 });
     const [carried, other] = await listWebhooks(engine, renewed.site);
-    expect(carried).toMatchObject({ siteName: "garden-sandbox", status: "paused", detail: "an operator paused it" });
+    expect(carried).toMatchObject({ siteName: "garden-sandbox", status: "paused", detail: "paused by an operator" });
     expect(carried?.state).toEqual({ ...before, site: renewed.site.ID } as never);
     expect(carried?.state?.epoch).not.toBe(await epochOf(renewed.site.ID));
     expect(carried?.lag).toBeUndefined();
@@ -257,14 +257,14 @@ describe.each(engines)("a site's sandbox on $name", (kind) => {
 
   test("isn't made if its name is taken, of a sandbox, or of an unknown site", async () => {
     await createSite(engine, "garden-sandbox", {}, now);
-    expect((await problemOf(make()))?.[1]).toStartWith("the site `garden-sandbox` exists already");
+    expect((await problemOf(make()))?.[1]).toStartWith("another site is already called `garden-sandbox`");
     expect(await siteNames()).toEqual(["garden", "garden-sandbox"]);
     await setSite(engine, "garden-sandbox", { name: "other" }, now);
     await make();
     const ofSandbox = problemOf(makeSandbox(engine, "garden-sandbox", { now: () => now }));
     expect(await ofSandbox).toEqual([
       "conflict",
-      "`garden-sandbox` is a sandbox, and has none of its own: to renew it, run `site sandbox garden`",
+      "`garden-sandbox` is a sandbox itself; to refresh it, run `site sandbox garden`",
     ]);
     const ofUnknown = await problemOf(makeSandbox(engine, "gardn", { now: () => now }));
     expect(ofUnknown).toEqual(["not-found", "unknown site `gardn`: did you mean `garden`?"]);
@@ -279,8 +279,8 @@ describe.each(engines)("a site's sandbox on $name", (kind) => {
         }),
       );
       expect(made.isNew).toBe(isNew);
-      const what = "the sandbox of `garden` is being made, and reserved until 2026-01-31T12:01:00.000Z";
-      const how = "if that was interrupted, the first command after 2026-01-31T12:01:00.000Z removes what is left";
+      const what = "the sandbox of `garden` is already being copied";
+      const how = "if that was interrupted, try again after 2026-01-31T12:01:00.000Z";
       expect(failure).toEqual(["conflict", `${what}; ${how}`]);
     }
     expect(await siteNames()).toEqual(["garden", "garden-sandbox"]);
@@ -316,17 +316,14 @@ describe.each(engines)("a site's sandbox on $name", (kind) => {
   });
 
   test.each([
-    ["garden", "the site `garden` was removed while its sandbox was made"],
-    [
-      "garden-sandbox",
-      "the sandbox of `garden` was removed while it was made, or the database was restored or renewed",
-    ],
+    ["garden", "the site `garden` was removed during the copy"],
+    ["garden-sandbox", "the sandbox of `garden` was removed during the copy, or the database was restored or renewed"],
   ])("leaves nothing if %s is removed while it's copied or published", async (name, why) => {
     for (const during of [beforeFirstBatch, beforePublication]) {
       await make();
       await addWebhook("garden-sandbox");
       const failure = await problemOf(make(during(() => removeSite(engine, name, now))));
-      expect(failure).toEqual(["conflict", `${why}; nothing of the copy is left`]);
+      expect(failure).toEqual(["conflict", `${why}; nothing was kept`]);
       expect(await siteNames()).toEqual(name === "garden" ? [] : ["garden"]);
       expect(await engine.readSitesToDrop()).toEqual([]);
       expect(await engine.readWebhookStates()).toEqual([]);
@@ -341,13 +338,13 @@ describe.each(engines)("a site's sandbox on $name", (kind) => {
     const stopping = beforeFirstBatch(async () => stop.abort());
     expect(await problemOf(make(stopping, { signal: stop.signal }))).toEqual([
       "conflict",
-      "it was stopped: nothing of the sandbox is left",
+      "the copy was stopped; nothing was kept",
     ]);
     expect(await siteNames()).toEqual(["garden"]);
     const { site } = await make();
     expect(await problemOf(make(engine, { signal: AbortSignal.abort() }))).toEqual([
       "conflict",
-      "it was stopped: the sandbox of `garden` is as before",
+      "the copy was stopped; the sandbox of `garden` is as it was",
     ]);
     for (const during of [beforeFirstBatch, beforePublication]) {
       const failing = during(() => Promise.reject(new ProblemError("unavailable", "the disk is full")));
@@ -378,7 +375,9 @@ describe.each(engines)("a site's sandbox on $name", (kind) => {
       dropSite: () => Promise.reject(new ProblemError("unavailable", "the disk is full")),
     };
     const { site, leftover } = await make(failing);
-    expect(leftover).toBe("its former records are not all deleted yet: the disk is full; the next command continues");
+    expect(leftover).toBe(
+      "its old records aren't all deleted yet (the disk is full); the next command you run will finish that",
+    );
     expect(await getSite(engine, "garden-sandbox")).toEqual(site);
     expect(await rowsOf(2, "records")).toHaveLength(2);
     expect(await completeRemovals(engine, now)).toHaveLength(1);
@@ -405,7 +404,7 @@ describe.each(engines)("a site's sandbox on $name", (kind) => {
     expect(await problemOf(make(dead))).toEqual(new Error("killed"));
     expect(await siteNames()).toEqual(["garden", "garden-sandbox", "sandbox-of-1-being-made"]);
     expect(await getSite(engine, "garden-sandbox")).toEqual(site);
-    expect((await problemOf(make()))?.[1]).toContain("is being made, and reserved until");
+    expect((await problemOf(make()))?.[1]).toContain("is already being copied");
     const renewed = await make(engine, { now: () => later });
     expect(renewed).toMatchObject({ records: 2, site: { ID: 4 } });
     expect(await rowsOf(3, "records")).toEqual([]);

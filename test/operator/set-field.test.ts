@@ -67,14 +67,14 @@ describe.each(engines)("setting one field of many records on $name", (kind) => {
     const broken = batchesOf([], async () => {
       throw new ProblemError("unavailable", "the disk is full");
     });
-    const message = `the disk is full; 1000 of ${count} records were changed before; the same again does the rest`;
+    const message = `the disk is full; by then, 1000 of ${count} records had been changed; repeat it to do the rest`;
     expect(await failureOf(set(broken))).toMatchObject({ code: "unavailable", message });
     const calls: number[] = [];
     expect(await set(batchesOf(calls))).toMatchObject({ changed: count - 1000, unchanged: 1000 });
     expect(calls.length).toBe(1);
     const removed = batchesOf([], async () => void (await removeSite(engine, "garden", 1)));
-    const reason = "the site was restored, renewed or removed at the same time";
-    const late = { code: "conflict", message: `${reason}; 1000 of ${count} records were changed before` };
+    const reason = "the site was restored, renewed or removed in the meantime";
+    const late = { code: "conflict", message: `${reason}; by then, 1000 of ${count} records had been changed` };
     expect(await failureOf(set(removed, "A-2"))).toMatchObject(late);
   });
 });

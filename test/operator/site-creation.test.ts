@@ -30,9 +30,9 @@ describe("list of sites", () => {
   const rejected: [string, string, RegExp][] = [
     ["is empty", "", /the file has no sites/],
     ["has only a header", "name\n", /the file has no sites/],
-    ["has no names", "hostnames\nx\n", /first row must be `name,hostnames,default`/],
-    ["has an unknown column", "name,host\na,b\n", /not `host`/],
-    ["names a column twice", "name,name\na,b\n", /first row must be/],
+    ["has no names", "hostnames\nx\n", /first row must name the columns: `name`, `hostnames`, `default`/],
+    ["has an unknown column", "name,host\na,b\n", /`host` isn't one/],
+    ["names a column twice", "name,name\na,b\n", /first row must name the columns/],
     ["has a row with more cells than columns", "name\na,b\n", /`row 2`: send at most 1 cells/],
     ["has a default that is neither yes nor no", "name,default\na,1\n", /`row 2`: set `default`/],
     ["has a quote that is never closed", 'name\n"a\n', /`row 2`: /],
@@ -82,9 +82,9 @@ describe.each(engines)("sites from a list on $name", (kind) => {
     expect(code).toBe("invalid-record");
     expect(fieldErrors.map(({ field, detail }: { field: string; detail: string }) => `${field}: ${detail}`)).toEqual([
       expect.stringMatching(/^row 3: `Name`: use lower-case/),
-      "row 4: the site `taken` exists already",
+      "row 4: the site `taken` already exists",
       "row 5: the hostname `taken.example` already belongs to the site `taken`",
-      "row 6: the site `a` exists already",
+      "row 6: the site `a` already exists",
       "row 7: the hostname `a.example` already belongs to the site `a`",
       expect.stringMatching(/^row 8: .*hostname/),
     ]);

@@ -86,7 +86,7 @@ describe.each(engines)("sites on $name", (kind) => {
     expect(await change({ addedHostnames: ["Two.example.", "one.example"] })).toBe("one.example two.example");
     expect(await change({ addedHostnames: ["other.example"] })).toMatch(/already belongs to the site `b`/);
     expect(await change({ removedHostnames: ["ONE.example"] })).toBe("two.example");
-    expect(await change({ removedHostnames: ["one.example"] })).toMatch(/`a` does not have the hostname `one.example`/);
+    expect(await change({ removedHostnames: ["one.example"] })).toMatch(/`a` doesn't have the hostname `one.example`/);
     expect(await change({ addedHostnames: ["one.example"], removedHostnames: ["two.example"] })).toBe("one.example");
     const both = await Promise.all(["x.example", "y.example"].map((host) => change({ addedHostnames: [host] })));
     expect(both.map((after) => after.includes("one.example "))).toEqual([true, true]);
@@ -188,7 +188,7 @@ describe.each(engines)("sites on $name", (kind) => {
     };
     expect(await removeSite(full, "gone", 1).catch(({ code }) => code)).toBe("unavailable");
     expect(await completeRemovals(full, 1)).toEqual([
-      `the interrupted removal of site ${ID} could not be finished: the disk is full`,
+      `couldn't finish the interrupted removal of site ${ID}: the disk is full`,
     ]);
     expect(await completeRemovals(engine, 1)).toEqual([`finished the interrupted removal of site ${ID}`]);
     expect(await completeRemovals(engine, 1)).toEqual([]);

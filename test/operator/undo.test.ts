@@ -184,7 +184,7 @@ describe.each(engines)("undo on $name", (kind) => {
     for (const force of [true, false])
       expect(await undo(gone, site, { since: 1 }, { at: 1, force }).catch((error) => error)).toMatchObject({
         code: "conflict",
-        message: "the site was restored, renewed or removed at the same time; nothing was changed",
+        message: "the site was restored, renewed or removed in the meantime; nothing was changed",
       });
     expect(await stored()).toEqual({ 1: "bad" });
   });
@@ -236,7 +236,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await undo(busy, site, { since: 0 }, { at: 1 }).catch((error) => error)).toMatchObject({
       code: "conflict",
       message:
-        "the site was restored, renewed or removed at the same time; 10000 of 50500 records were deleted and 0 restored before",
+        "the site was restored, renewed or removed in the meantime; by then, 10000 of 50500 records had been deleted and 0 restored",
     });
     expect(Object.keys(await stored())).toHaveLength(40_500);
   });

@@ -218,7 +218,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     const values = { failures: 3, failingSince: now, nextAt: now + 99 };
     await engine.compareAndSetWebhook(webhookRefOf(webhook), { cursor: "0.0", rewinds: 0, resumes: 0 }, values);
     expect(await getWebhook(engine, 1)).toMatchObject({ status: "failing", detail: "since 2026-01-31T12:00:00.000Z" });
-    const paused = { Paused: "2026-01-31T12:00:00.001Z", Reason: "an operator paused it", status: "paused" };
+    const paused = { Paused: "2026-01-31T12:00:00.001Z", Reason: "paused by an operator", status: "paused" };
     expect(await pauseWebhook(engine, 1, now + 1)).toMatchObject(paused);
     const [before] = await engine.readHeads([systemSite]);
     expect(await pauseWebhook(engine, 1, now + 2)).toMatchObject(paused);

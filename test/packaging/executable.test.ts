@@ -149,7 +149,7 @@ describe("the executable", () => {
     install("aaaaaaaaaaaa");
     const server = await upgraded.serve(["--workers", "2"], bare);
     renameSync(installed, `${installed}.away`);
-    await reload(server, /ENOENT.*replaced 0 of 2 processes, the others stay/);
+    await reload(server, /ENOENT.*replaced 0 of 2 processes, and kept the others/);
     const [first = 0, second] = childrenOf(server.pid);
     process.kill(first, "SIGKILL");
     await waitUntil(() => /a worker cannot be started, .*ENOENT/.test(server.stderr()), "the report", {

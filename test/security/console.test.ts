@@ -109,6 +109,6 @@ test("no link or session appears in the log, whatever is logged", async () => {
   await started.exited;
   const written = started.stderr() + started.stdout();
   await workspace.close();
-  expect(written).toContain("Storefront listens on");
+  expect(written).toContain("Storefront is listening on");
   for (const secret of [link, secretOf(cookie)]) expect(written).not.toContain(secret);
 });

@@ -124,7 +124,7 @@ export class Lab {
     const decoder = new TextDecoder();
     for await (const chunk of child.stdout) {
       text += decoder.decode(chunk);
-      const [, url] = /listens on (\S+)/.exec(text) ?? [];
+      const [, url] = /listening on (\S+)/.exec(text) ?? [];
       if (!url) continue;
       clearTimeout(timer);
       return {

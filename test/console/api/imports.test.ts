@@ -330,7 +330,7 @@ describe.each(engines)("imports on $name", (kind) => {
     await newSite();
     const path = await upload(bytes("Name,AccountNumber\nA,1\nAccountNumber,Name\n2,B\n"));
     const { state, error } = await act(path, "check", { format: "csv" });
-    expect([state, error.detail]).toEqual(["failed", expect.stringMatching(/^row 3 is a second header/)]);
+    expect([state, error.detail]).toEqual(["failed", expect.stringMatching(/^row 3 is another header/)]);
   });
 
   const unicode: [string, string][] = [
@@ -409,7 +409,7 @@ describe.each(engines)("imports on $name", (kind) => {
     const { state, error, revisions } = await ended(path, await server.signIn("ben"));
     expect([state, error.detail]).toEqual([
       "failed",
-      expect.stringMatching(/stopped, because ben was signed out or removed; \d+ records were created/),
+      expect.stringMatching(/stopped, because ben was signed out or removed; by then, \d+ records had been created/),
     ]);
     expect(revisions.last).toBeGreaterThan(0);
   });

@@ -134,7 +134,7 @@ describe.each(engines)("operators in the console on $name", (kind) => {
     await server.signIn("ben", [], "read");
     const limit = (body = {}) => anna.call("PATCH", "/operators/1", { role: "records", ...body });
     const { status, json } = await limit();
-    expect([status, json.detail]).toEqual([409, expect.stringContaining("last operator of all sites")]);
+    expect([status, json.detail]).toEqual([409, expect.stringContaining("last operator with all rights on all sites")]);
     expect((await anna.call("DELETE", "/operators/1", {})).status).toBe(409);
     expect((await limit({ isLast: true })).status).toBe(200);
     expect((await anna.call("GET", "/operators")).status).toBe(403);
@@ -145,7 +145,7 @@ describe.each(engines)("operators in the console on $name", (kind) => {
     const { operators } = (await anna.call("GET", "/operators")).json;
     const path = `/operators/${operators.find(({ name }: { name: string }) => name === "anna").id}`;
     const { status, json } = await anna.call("DELETE", path, {});
-    expect([status, json.detail]).toEqual([409, expect.stringContaining("last operator of all sites")]);
+    expect([status, json.detail]).toEqual([409, expect.stringContaining("last operator with all rights on all sites")]);
     expect((await anna.call("DELETE", path, { isLast: true })).status).toBe(200);
     expect((await anna.call("GET", "/sites")).status).toBe(401);
   });

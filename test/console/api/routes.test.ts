@@ -128,7 +128,7 @@ describe("a role", () => {
       // These would change something.
       if (needs === "records" && allowed.includes(needs)) continue;
       const { status, json } = await client.call(method, path + (actionsWithoutSite[name] ?? ""), bodyOf(method));
-      const isRefused = status === 403 && json.detail.startsWith("your role does not let you");
+      const isRefused = status === 403 && json.detail.startsWith("your role doesn't let you");
       expect([name, isRefused]).toEqual([name, !allowed.includes(needs)]);
     }
     expect(await server.engine.readHeads([systemSite, 1, 2])).toEqual(before);

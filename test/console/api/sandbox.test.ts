@@ -77,7 +77,7 @@ describe.each(engines)("a sandbox in the console on $name", (kind) => {
     const second = await make(ben, "shop-sandbox");
     expect([second.status, second.json.detail]).toEqual([409, expect.stringMatching(/run `site sandbox shop`$/)]);
     const operator = await anna.call("POST", "/operators", { name: "cleo", sites: ["shop-sandbox"] });
-    expect([operator.status, operator.json.detail]).toEqual([409, expect.stringMatching(/: name `shop`$/)]);
+    expect([operator.status, operator.json.detail]).toEqual([409, expect.stringMatching(/so use `shop`$/)]);
   });
 
   test("is not found twice by a search in all sites", async () => {
@@ -124,7 +124,7 @@ describe.each(engines)("a sandbox in the console on $name", (kind) => {
     expect([status, json.detail]).toEqual([403, "the copy was stopped, because ben can no longer manage this site"]);
     await setOperator(server.engine, "ben", { sites: ["shop"] }, Date.now());
     beforeCopy(async () => void (await setOperator(server.engine, "ben", { role: "records" }, Date.now())));
-    expect((await make(ben)).json.detail).toBe("the copy was stopped, because ben has another role now");
+    expect((await make(ben)).json.detail).toBe("the copy was stopped, because ben now has another role");
     expect([(await anna.call("GET", "/sites/shop-sandbox")).json, await sitesOf(anna)]).toEqual(before);
   });
 

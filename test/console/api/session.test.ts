@@ -193,7 +193,7 @@ describe("the page of another operator", () => {
     for (const [method, path, body] of requests) {
       const { status, headers, json } = await ben.call(method, path, body, ofAnna);
       expect([method, path, status, headers.get("X-Operator")]).toEqual([method, path, 409, String(ben.id)]);
-      expect(json.detail).toContain("this page belongs to another operator than ben");
+      expect(json.detail).toContain("someone else opened this page, and ben is now signed in");
     }
     for (const wrong of ["", "0", "ben", `${ben.id} `.padEnd(3, "x"), "99"])
       expect([wrong, (await ben.call("POST", brands, { Name: "x" }, { "X-Operator": wrong })).status]).toEqual([

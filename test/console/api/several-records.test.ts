@@ -235,7 +235,7 @@ describe.each(engines)("several records in the console on $name", (kind) => {
   });
 
   const stopped = (reason: string) => `the change was stopped, because ben ${reason}`;
-  const removed = "the site was restored, renewed or removed at the same time; nothing was changed";
+  const removed = "the site was restored, renewed or removed in the meantime; nothing was changed";
   const ends: [string, number, string, (ben: ConsoleClient) => Promise<unknown>][] = [
     ["operator is removed", 403, stopped("was signed out or removed"), () => removeOperator(server.engine, "ben", 1)],
     ["operator signs out", 403, stopped("was signed out or removed"), (ben) => ben.call("DELETE", "/session")],
@@ -248,7 +248,7 @@ describe.each(engines)("several records in the console on $name", (kind) => {
     [
       "operator gets another role",
       403,
-      stopped("has another role now"),
+      stopped("now has another role"),
       () => setOperator(server.engine, "ben", { role: "read" }, 1),
     ],
     ["shop is removed", 409, removed, () => removeSite(server.engine, "shop", 1)],

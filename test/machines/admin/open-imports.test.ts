@@ -30,7 +30,9 @@ test("import file: at most 256 MiB", () => {
     }) as unknown as OpenImport;
   imports.add(ofSize(256 * 2 ** 20 - 1), 7, new Uint8Array(1));
   expect(parts).toEqual([7]);
-  expect(() => imports.add(ofSize(256 * 2 ** 20), 8, new Uint8Array(1))).toThrow("a file may have at most 256 MiB");
+  expect(() => imports.add(ofSize(256 * 2 ** 20), 8, new Uint8Array(1))).toThrow(
+    "the file is larger than 256 MiB; split it",
+  );
   expect(parts).toEqual([7]);
 });
 

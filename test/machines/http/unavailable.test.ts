@@ -32,7 +32,7 @@ describe("unavailable", () => {
     );
     expect(problem).toMatchObject({ code: "unavailable", retryAfterSeconds: 5 });
     expect(problem.message).toMatch(/^the storage isn't responding; try again/);
-    expect(logged).toEqual(["the storage failed"]);
+    expect(logged).toEqual(["the database failed"]);
   });
 
   test("too many writes waiting: in the response, not logged", async () => {

@@ -139,22 +139,22 @@ describe("a receiver that", () => {
     [
       "sends garbage",
       (s) => s.end("\u0000\u0001<script>\r\n\r\n"),
-      { status: null, fault: expect.stringMatching(/^the response is not HTTP \(HPE_\w+\)$/) },
+      { status: null, fault: expect.stringMatching(/^the response isn't valid HTTP \(HPE_\w+\)$/) },
     ],
     [
       "sends two lengths",
       (s) => s.end("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"),
-      { status: null, fault: expect.stringMatching(/^the response is not HTTP/) },
+      { status: null, fault: expect.stringMatching(/^the response isn't valid HTTP/) },
     ],
     [
       "sends header fields without end",
       (s) => endless(begun(s, "HTTP/1.1 200 OK\r\n"), `X-A: ${"a".repeat(1000)}\r\n`.repeat(100)),
-      { status: null, fault: "the header section of the response is larger than 16384 bytes" },
+      { status: null, fault: "the response headers are larger than 16384 bytes" },
     ],
     [
       "sends one header field without end",
       (s) => endless(begun(s, "HTTP/1.1 200 OK\r\nX: "), "a".repeat(10_000)),
-      { status: null, fault: "the header section of the response is larger than 16384 bytes" },
+      { status: null, fault: "the response headers are larger than 16384 bytes" },
     ],
     ["sends nothing", () => {}, { status: null, fault: "no response within 0.5 seconds" }, 500],
     [
@@ -281,13 +281,13 @@ describe("over TLS", () => {
   });
 
   test.each([
-    ["for another name", ["hooks.example"], {}, authority.cert, "the certificate is for another name"],
+    ["for another name", ["hooks.example"], {}, authority.cert, "the certificate is for another hostname"],
     [
       "for an address in place of the name",
       [],
       { addresses: [[127, 0, 0, 1]] },
       authority.cert,
-      "the certificate is for another name",
+      "the certificate is for another hostname",
     ],
     [
       "that has expired",
@@ -301,14 +301,14 @@ describe("over TLS", () => {
       ["localhost"],
       {},
       makeAuthority().cert,
-      expect.stringContaining("the certificate is not trusted"),
+      expect.stringContaining("the certificate isn't trusted"),
     ],
     [
       "of an authority that the machine does not know",
       ["localhost"],
       {},
       undefined,
-      expect.stringContaining("the certificate is not trusted"),
+      expect.stringContaining("the certificate isn't trusted"),
     ],
   ])("a certificate %s is rejected before anything is sent", async (_, names, options, ca, fault) => {
     const { port, seen } = await tlsReceiver(names, options);

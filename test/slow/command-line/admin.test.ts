@@ -111,7 +111,7 @@ describe("address of the admin listener", () => {
     const server = await workspace.serve([], { env: { STOREFRONT_ADMIN: "" } });
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
     expect(server.stderr()).toMatch(
-      /cannot listen on 127\.0\.0\.1:8081: the port is in use; choose another with --admin, .+ without a console/,
+      /can't listen on 127\.0\.0\.1:8081: the port is already in use; choose another with --admin, .+ without a console/,
     );
     expect(server.stdout()).not.toContain("admin listener");
     blocker?.stop(true);
@@ -126,7 +126,7 @@ describe("address of the admin listener", () => {
     const { code, stdout, stderr } = await workspace.run(["serve", "--port", "0", "--admin", admin, ...args]);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toBe(
-      `storefront: cannot listen on ${admin}: the port is in use; choose another with --admin, or none with \`--admin none\`\n`,
+      `storefront: can't listen on ${admin}: the port is already in use; choose another with --admin, or none with \`--admin none\`\n`,
     );
     blocker.stop(true);
   });
@@ -134,7 +134,10 @@ describe("address of the admin listener", () => {
   test.each([[[]], [["--workers", "2"]], [["--host", "0.0.0.0"]]])("can't be the public address: %j", async (args) => {
     const port = String(await freePort());
     const { code, stderr } = await workspace.run(["serve", "--port", port, "--admin", `127.0.0.1:${port}`, ...args]);
-    expect([code, stderr]).toEqual([1, expect.stringContaining("the port is in use; choose another with --admin")]);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining("the port is already in use; choose another with --admin"),
+    ]);
   });
 
   test.each([
@@ -184,7 +187,7 @@ describe("metrics of several workers", () => {
     await sendRequests(server, 20);
     await untilCounted(server, 20);
     process.kill(firstChild(server), "SIGKILL");
-    await waitUntil(() => server.stderr().includes("starting another"), "a new worker");
+    await waitUntil(() => server.stderr().includes("restarting it"), "a new worker");
     expect(requestsIn(await metricsOf(server))).toBe(20);
     await sendRequests(server, 20);
     process.kill(firstChild(server), "SIGTERM");

@@ -78,7 +78,7 @@ describe("commands and servers reject in one clear line", () => {
       const { code, stderr } = await workspace.run([...command, "--database", "sqlite:folder/none.db"]);
       expect([code, stderr]).toEqual([
         1,
-        "storefront: there is no database sqlite:folder/none.db; create it with `site add` or `serve`\n",
+        "storefront: no database at sqlite:folder/none.db; check the path, or create it with `site add` or `serve`\n",
       ]);
     }
     expect(existsSync(workspace.file("folder"))).toBe(false);

@@ -175,7 +175,7 @@ test("an interrupted undo in chunks reports where it stopped, and the command fo
   expect(started.stdout()).toBe(`${deleted} records: ${deleted} deleted, 0 restored, 0 unchanged, 0 skipped\n`);
   const [, undo = ""] = /to undo this: \S+\/storefront (.*)/.exec(started.stderr()) ?? [];
   const [, done, rest = ""] =
-    /interrupted after (\d+) of 50001 records; the rest: \S+\/storefront (.*)/.exec(started.stderr()) ?? [];
+    /interrupted after (\d+) of 50001 records; to undo the rest: \S+\/storefront (.*)/.exec(started.stderr()) ?? [];
   expect(Number(done)).toBe(deleted);
   expect(await workspace.mustRun([...rest.split(" "), "--dry-run"])).toBe(
     `${count} records: ${count - deleted} would be deleted, 0 would be restored, ${deleted} unchanged, 0 skipped\n`,
@@ -206,7 +206,7 @@ test("an interrupted sandbox copy says that nothing is left behind, and leaves n
   started.kill("SIGINT");
   expect(await started.exited).toBe(1);
   database.run("drop trigger slow");
-  expect(started.stderr()).toContain("it was stopped: nothing of the sandbox is left");
+  expect(started.stderr()).toContain("the copy was stopped; nothing was kept");
   expect(copied.get(site)?.count).toBe(0);
   expect(await workspace.mustRun(["site", "list"])).not.toContain("copied-sandbox");
 });

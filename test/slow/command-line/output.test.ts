@@ -68,7 +68,7 @@ describe("a full disk under stdout", () => {
   test.each(commands)("makes `%s %s` fail", async (...args) => {
     const { code, stderr } = await workspace.run(args, { to: { stdout: "/dev/full" } });
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^storefront: cannot write to standard output: .*no space.*$/m);
+    expect(stderr).toMatch(/^storefront: can't write to standard output: .*no space.*$/m);
     expect(stderr).not.toContain("    at ");
   });
 
@@ -147,7 +147,7 @@ test("a change whose result can't be printed prints its revisions, so that it ca
   for (const { code, stderr } of [imported, undone, deleted]) {
     expect([code, stderr]).toEqual([
       1,
-      expect.stringMatching(/^revision .*\nstorefront: cannot write to standard output.*\n$/),
+      expect.stringMatching(/^revision .*\nstorefront: can't write to standard output.*\n$/),
     ]);
   }
 });

@@ -153,7 +153,7 @@ describe("SIGHUP after an upgrade", () => {
     expect(await versionsOf(server)).toEqual(["7.0.2"]);
     const before = childrenOf(server.pid);
     writeFileSync(main, "throw new Error('this is not complete');\n");
-    await reload(server, /this is not complete[\s\S]*could not start; replaced 0 of 3 processes, the others stay/);
+    await reload(server, /this is not complete[\s\S]*couldn't start; replaced 0 of 3 processes, and kept the others/);
     expect(childrenOf(server.pid)).toEqual(before);
     expect((await fetch(`${server.url}/healthz`, closing)).status).toBe(200);
     cpSync(join(root, "src/main.ts"), main);
@@ -237,7 +237,7 @@ describe("SIGHUP with TLS", () => {
       const before = server.stderr().length;
       spoil();
       await reload(server, message);
-      expect(server.stderr().slice(before)).toContain("the previous one stays in use");
+      expect(server.stderr().slice(before)).toContain("the server keeps using the previous certificate");
       expect(await has(server, current)).toBe(true);
       current = renewCertificate();
       await reload(server, /reloaded the certificate/);
@@ -252,7 +252,8 @@ describe("SIGHUP with TLS", () => {
     const expired = Date.parse("2026-03-01T12:00:00Z");
     renewCertificate(expired);
     const server = await workspace.serve([...options, "--workers", workers]);
-    const report = "storefront: the certificate in cert.pem expired on 2026-03-02T12:00:00.000Z; clients refuse it\n";
+    const report =
+      "storefront: the certificate in cert.pem expired on 2026-03-02T12:00:00.000Z; clients will reject it\n";
     expect(server.stderr()).toBe(report);
     const valid = renewCertificate();
     await reload(server, /reloaded the certificate|replaced 2 processes/);

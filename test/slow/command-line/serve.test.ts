@@ -79,7 +79,7 @@ describe("serve", () => {
     const { code, stdout, stderr } = await workspace.run(["serve", "--port", port, ...more]);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toBe(
-      `storefront: cannot listen on 127.0.0.1:${port}: the port is in use; choose another with --port\n`,
+      `storefront: can't listen on 127.0.0.1:${port}: the port is already in use; choose another with --port\n`,
     );
   });
 
@@ -99,7 +99,7 @@ describe("serve", () => {
       const { code, stderr } = await workspace.run(args);
       expect([code, stderr]).toEqual([
         1,
-        `storefront: cannot listen on 127.0.0.1:${port}: the port is in use; choose another with --port\n`,
+        `storefront: can't listen on 127.0.0.1:${port}: the port is already in use; choose another with --port\n`,
       ]);
     }
   });
@@ -111,7 +111,7 @@ describe("serve", () => {
   ])("rejects another machine's address and names %s: %j", async (option, args) => {
     const { code, stdout, stderr } = await workspace.run(["serve", ...args]);
     expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toContain(`this machine does not have the address; choose another with ${option}`);
+    expect(stderr).toContain(`this machine doesn't have that address; choose another with ${option}`);
   });
 
   const misused: [string, string[], Record<string, string>][] = [
@@ -173,7 +173,7 @@ describe("PORT from a hosting platform", () => {
   ])("%s", async (_, args, isUsed) => {
     const PORT = String(await freePort());
     const server = workspace.start(["serve", ...args], { env: { PORT } });
-    const [, port] = await server.until(/listens on http:\/\/127\.0\.0\.1:(\d+)/);
+    const [, port] = await server.until(/listening on http:\/\/127\.0\.0\.1:(\d+)/);
     expect(port === PORT).toBe(isUsed);
   });
 
@@ -332,8 +332,8 @@ test.each([
   await waitUntil(() => server.stderr() !== "", "the response to SIGHUP");
   expect(server.stderr()).toBe(
     workers === "1"
-      ? "storefront: there is nothing to reload: no certificate, and one worker\n"
-      : "storefront: nothing was replaced: the server is about to stop\n",
+      ? "storefront: nothing to reload, because there's no certificate and only one worker\n"
+      : "storefront: the server is stopping, so no process was replaced\n",
   );
   for (const pid of [...childrenOf(server.pid), server.pid]) process.kill(pid, "SIGKILL");
 });
@@ -415,7 +415,7 @@ describe("serve --workers", () => {
     );
     process.kill(before[0] as number, "SIGKILL");
     await waitUntil(() => childrenOf(server.pid).filter((pid) => !before.includes(pid)).length === 1, "a new worker");
-    await waitUntil(() => server.stderr().includes("starting another"), "its message");
+    await waitUntil(() => server.stderr().includes("restarting it"), "its message");
     await waitUntil(async () => (await read()).status === 200, "a response");
     const last = childrenOf(server.pid);
     server.kill();
@@ -451,7 +451,7 @@ describe("serve --workers", () => {
       await waitUntil(() => workers.every((pid) => !isAlive(pid)), `the workers' end, ${took} ms after their start`);
       return took;
     }
-    const whole = await killParent((parent) => parent.until(/listens on/));
+    const whole = await killParent((parent) => parent.until(/listening on/));
     for (const part of [0, 0.3, 0.8]) await killParent(() => letPass(part * whole));
   });
 });

@@ -10,8 +10,8 @@ describe("an unknown setting in the environment", () => {
     ["STOREFRONT_DB_DATABASE", "did you mean STOREFRONT_DATABASE?"],
     ["STOREFRONT_ADMIN_HOSTS", "did you mean STOREFRONT_ADMIN_HOST?"],
     ["STOREFRONT_workers", "did you mean STOREFRONT_WORKERS?"],
-    ["STOREFRONT_SERVICE_NAME", "the settings are in `serve --help`"],
-    ["STOREFRONT_", "the settings are in `serve --help`"],
+    ["STOREFRONT_SERVICE_NAME", "see `serve --help`"],
+    ["STOREFRONT_", "see `serve --help`"],
   ];
 
   test.each(cases)("%s is rejected by servers and commands, with the most similar setting", async (variable, hint) => {
@@ -58,21 +58,21 @@ describe.each(engines)("serve on $name", (kind) => {
     await server.until(/serves .*\n/);
     server.kill();
     expect(await server.exited).toBe(0);
-    return server.stdout().replace(/^Storefront listens on \S+\n/, "");
+    return server.stdout().replace(/^Storefront is listening on \S+\n/, "");
   }
 
   test.each(
     kind === engines[0] ? [1, 2] : [1],
   )("with %i workers says when it creates the database, and at each start how many sites it serves", async (workers) => {
     const args = ["--workers", `${workers}`];
-    const noSites = /^It serves 0 sites: add one with `.* site add shop --default`\n$/;
+    const noSites = /^Serving 0 sites; create one with `.* site add shop --default`\n$/;
     const first = await started(args);
-    expect(first).toStartWith(`It has created the database ${workspace.database.replace(/:[^:@/]+@/, ":...@")}\n`);
+    expect(first).toStartWith(`Created the database ${workspace.database.replace(/:[^:@/]+@/, ":...@")}\n`);
     expect(first.split("\n").slice(1).join("\n")).toMatch(noSites);
     expect(await started(args)).toMatch(noSites);
     await workspace.data.addSite("garden", { isSuspended: true });
     await workspace.data.addSite("toys");
-    expect(await started(args)).toBe("It serves 1 site\n");
+    expect(await started(args)).toBe("Serving 1 site\n");
   });
 
   test("prints the same with --demo in JSON", async () => {

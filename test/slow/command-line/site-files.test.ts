@@ -61,7 +61,7 @@ describe.each(engines)("site files on $name", (kind) => {
     const before = await get();
     const file = workspace.file("garden.site");
     const exported = await workspace.run(["export-site", "garden", file, "--json"]);
-    expect(exported.stderr).toBe(`wrote the site garden to ${file}: 1 key, 0 webhooks, 3 records, 3 changes\n`);
+    expect(exported.stderr).toBe(`exported the site garden to ${file}: 1 key, 0 webhooks, 3 records, 3 changes\n`);
     expect(JSON.parse(exported.stdout)).toMatchObject({ site: "garden", keys: 1, records: 3, changes: 3 });
     expect(statSync(file).mode & 0o777).toBe(0o600);
     await workspace.mustRun(["site", "remove", "garden", "--yes"]);
@@ -78,18 +78,18 @@ describe.each(engines)("site files on $name", (kind) => {
     await addGarden(2);
     const file = await writeGarden();
     const taken = await workspace.run(["import-site", file]);
-    expect([taken.code, taken.stderr]).toEqual([1, "storefront: the site `garden` exists already\n"]);
+    expect([taken.code, taken.stderr]).toEqual([1, "storefront: the site `garden` already exists\n"]);
     const staging = await workspace.run(["import-site", "-", "--name", "staging", "--without-keys"], {
       stdin: readFileSync(file),
     });
     expect([staging.code, staging.stdout]).toEqual([0, "2\n"]);
     expect(staging.stderr).toBe(
-      "imported the site staging (ID 2): 0 keys, 0 webhooks, 2 records, 2 changes\nleft out the hostname garden.example: another site has it\n",
+      "imported the site staging (ID 2): 0 keys, 0 webhooks, 2 records, 2 changes\nskipped the hostname garden.example: another site has it\n",
     );
     const again = await workspace.run(["import-site", file, "--name", "again"]);
-    expect(again.stderr).toMatch(/left out the key sfk_.{8}: the database has it already/);
+    expect(again.stderr).toMatch(/skipped the key sfk_.{8}: it already exists in this database/);
     expect((await workspace.run(["restore", file])).stderr).toMatch(/`storefront export-site` wrote it/);
-    expect((await workspace.run(["import-site", workspace.file("none")])).stderr).toMatch(/there is no file/);
+    expect((await workspace.run(["import-site", workspace.file("none")])).stderr).toMatch(/file not found/);
     expect(await workspace.data.check()).toEqual([]);
   });
 });

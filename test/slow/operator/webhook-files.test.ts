@@ -60,7 +60,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
         return { ID, status, reason: detail || Reason, cursor: state?.cursor, secrets };
       }),
     );
-  const pauseReason = "it arrived from another database";
+  const pauseReason = "it was copied from another database";
 
   test("restore: stay active in the same database, but are paused in another until resumed", async () => {
     const engine = await openWithShop();
@@ -122,7 +122,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     const target = await open();
     expect(await importSite(target, file("empty"), { now: () => now + 9 })).toMatchObject({ webhooks: 1, records: 0 });
     expect(await listWebhooks(target)).toMatchObject([
-      { Paused: "2026-01-31T12:00:00.000Z", Reason: "an operator paused it", state: { cursor: "0.0" } },
+      { Paused: "2026-01-31T12:00:00.000Z", Reason: "paused by an operator", state: { cursor: "0.0" } },
     ]);
   });
 

@@ -150,8 +150,10 @@ export function openWorkspace(url?: string, program?: readonly string[]): Worksp
     },
     async serve(args = [], options = {}) {
       const started = start(["serve", "--port", "0", "--log", "silent", ...args], { stdin: "", ...options });
-      const [, url = ""] = await started.until(/listens on (\S+)/);
-      const [, adminUrl] = args.includes("--admin") ? await started.until(/admin listener is at (\S+)/) : [];
+      const [, url = ""] = await started.until(/is listening on (\S+)/);
+      const [, adminUrl] = args.includes("--admin")
+        ? await started.until(/(?:Console and metrics:|admin listener is at) (\S+)/)
+        : [];
       return { ...started, url, adminUrl };
     },
     async close() {

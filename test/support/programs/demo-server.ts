@@ -24,7 +24,7 @@ export async function startDemoServer(): Promise<DemoServer> {
   const command = ["node", program, "serve", "--demo", "--port", "0", "--log", "silent", "--admin", "none"];
   const env = { ...process.env, STOREFRONT_DATABASE: `sqlite:${join(folder, "demo.db")}` };
   const running = Bun.spawn(command, { env, stdout: "pipe", stderr: "ignore" });
-  const [, url = "", key = ""] = await find(running.stdout, /listens on (\S+)[\s\S]*?(sfk_\w{42})/);
+  const [, url = "", key = ""] = await find(running.stdout, /listening on (\S+)[\s\S]*?(sfk_\w{42})/);
   return {
     url,
     key,

@@ -59,7 +59,9 @@ export async function startProcess(settings: ConfigSources): Promise<ServerProce
   const onExit = () => void child.kill("SIGKILL");
   process.on("exit", onExit);
   void child.exited.then(() => process.off("exit", onExit));
-  const addresses = settings.ADMIN ? /listens on (\S+)\n[\s\S]*admin listener is at (\S+)\n/ : /listens on (\S+)\n/;
+  const addresses = settings.ADMIN
+    ? /listen(?:s|ing) on (\S+)\n[\s\S]*(?:Console and metrics:|admin listener is at) (\S+)\n/
+    : /listen(?:s|ing) on (\S+)\n/;
   const [, url, adminUrl] = (await foundIn(child.stdout, addresses)) ?? [];
   if (!url) {
     await saying;

@@ -66,7 +66,7 @@ describe("last use, database failure", () => {
   test("logged, and doesn't keep the server from stopping", async () => {
     breakStore();
     await uses.stop();
-    expect(logged).toEqual(["could not save when keys were last used"]);
+    expect(logged).toEqual(["couldn't save when keys were last used"]);
   });
 
   test("doesn't matter if nothing has changed", async () => {

@@ -61,7 +61,7 @@ describe("signing in", () => {
 
   test("too often shows the message of the server", async () => {
     const page = await open();
-    const detail = "too many attempts to sign in failed; try again in a minute";
+    const detail = "too many failed sign-ins; try again in a minute";
     await page.route("**/operator/session", (route) =>
       route.request().method() === "POST" ? route.fulfill(problem(429, detail)) : route.fallback(),
     );

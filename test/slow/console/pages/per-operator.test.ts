@@ -143,7 +143,7 @@ test("a link in a browser with the session of another operator asks, and a page 
   const click = (name: string) => other.getByRole("button", { name, exact: true }).click();
   const link = await server.link("ben");
   await other.goto(link);
-  await other.getByText("This browser is signed in as carla, and the link signs in as ben.").waitFor();
+  await other.getByText("You're signed in as carla, but this link is for ben.").waitFor();
   await click("Stay signed in");
   await other.getByRole("button", { name: "carla", exact: true }).waitFor();
   expect(new URL(other.url()).hash).not.toContain("sign-in");
@@ -159,11 +159,7 @@ test("a link in a browser with the session of another operator asks, and a page 
   expect(await namesOf("shop")).toEqual(before);
   await mine.field("Link").fill(await server.link("carla"));
   await mine.button("Sign in").click();
-  await mine.page
-    .getByRole("dialog")
-    .last()
-    .getByText("this browser is signed in as ben, and the link signs in as carla")
-    .waitFor();
+  await mine.page.getByRole("dialog").last().getByText("you're signed in as ben, but this link is for carla").waitFor();
   await mine.button("Switch accounts").click();
   await mine.page.getByRole("alert").getByText("Created").waitFor();
   expect(await namesOf("shop")).toEqual([...before, "Made by carla"]);
