@@ -20,7 +20,7 @@ import { requireKnownMethod } from "./common/known-methods.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { KeyTraffic } from "./key-traffic.ts";
 import type { RecentRequests } from "./recent-requests.ts";
-import type { RequestContext, Route, RouteMatch } from "./request-context.ts";
+import type { RequestContext, Route, RouteMatch, SiteRoute } from "./request-context.ts";
 import { RequestId, requestIdIn, traceIn } from "./request-ids.ts";
 import type { RequestLog } from "./request-log.ts";
 import { toProblemResponse, toResponse } from "./responses.ts";
@@ -93,13 +93,15 @@ export class HttpHandler implements Handler {
       requireMethod(context, route);
       return route.respond(context);
     }
-    return this.#dependencies.authorizer.authorize(context, () => {
-      if (!route) throw new ProblemError("not-found", this.#routes.missingDetail(context.target.path));
-      requireMethod(context, route);
-      if (context.method === "OPTIONS") return preflight(context, route);
-      return (authorized) => route.respond(context, authorized);
-    });
+    return this.#dependencies.authorizer.authorize(context, this.#checkRoute);
   }
+
+  readonly #checkRoute = (context: RequestContext): SiteRoute | WireResponse => {
+    const { route } = context;
+    if (route?.kind !== "site") throw new ProblemError("not-found", this.#routes.missingDetail(context.target.path));
+    requireMethod(context, route);
+    return context.method === "OPTIONS" ? preflight(context, route) : route;
+  };
 
   /** A browser that opens a path that doesn't exist gets a page; everyone else gets a problem document. */
   #respondToError(context: RequestContext, error: unknown): MaybePromise<WireResponse> {

@@ -23,7 +23,7 @@ import type { ApiKey, Site } from "../../system/system-records.ts";
 import type { SystemSiteIndex } from "../../system/system-site-index.ts";
 import type { WireResponse } from "../../wire/response.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import type { AuthorizedView, RequestContext } from "../request-context.ts";
+import type { AuthorizedView, RequestContext, SiteRoute } from "../request-context.ts";
 import { authenticate, findSentKey } from "./authenticate.ts";
 import { clientNetwork } from "./client-network.ts";
 import { KeyUseTracker } from "./key-use-tracker.ts";
@@ -40,7 +40,8 @@ export interface AuthorizerOptions {
   readonly failureLimit: Limit;
 }
 
-type Respond = (authorized: AuthorizedView) => MaybePromise<WireResponse>;
+/** What comes between the host and the key. Returns the route that responds, or a response that needs no key. */
+type CheckRoute = (context: RequestContext) => SiteRoute | WireResponse;
 
 /** How often a request's work is attempted while its authorization or view keeps becoming outdated. */
 const maxAttempts = 3;
@@ -67,13 +68,12 @@ export class RequestAuthorizer {
   }
 
   /**
-   * Checks a request in the order of contract section 1: the host, whatever `check` checks, then the key and its rate limit. Then calls the function that
-   * `check` returned with the key and an up-to-date view of the site it selects.
-   * @param check may also return a response that needs no key
+   * Checks a request in the order of contract section 1: the host, whatever `check` checks, then the key and its rate limit. The route that `check`
+   * returned then responds, with the key and an up-to-date view of the site it selects.
    * @throws ProblemError `wrong-site`, `site-suspended`, `unauthorized`, `forbidden`, `too-many-requests`, or `unavailable` if the database doesn't respond
-   *   or its file was replaced; the errors of `check` and of the function it returns
+   *   or its file was replaced; the errors of `check` and of the route
    */
-  authorize(context: RequestContext, check: () => WireResponse | Respond): MaybePromise<WireResponse> {
+  authorize(context: RequestContext, check: CheckRoute): MaybePromise<WireResponse> {
     return this.#dependencies.siteViews.checkSystemSiteUpToDate()
       ? this.#authorizeAsOf(undefined, context, check)
       : this.#catchUpSystemSite(context).then((heads) => this.#authorizeAsOf(heads, context, check));
@@ -83,19 +83,19 @@ export class RequestAuthorizer {
   #authorizeAsOf(
     heads: HeadQueryResult | undefined,
     context: RequestContext,
-    check: () => WireResponse | Respond,
+    check: CheckRoute,
   ): MaybePromise<WireResponse> {
     const { siteViews, now } = this.#dependencies;
     const site = this.#resolveHost(context);
-    const respond = check();
-    if (typeof respond !== "function") return respond;
+    const route = check(context);
+    if (!("kind" in route)) return route;
     const at = now();
     const key = this.#authenticateFirst(context, site, at);
     this.#countRequest(context, key, at);
     const siteView = heads ? undefined : siteViews.findUpToDate(key.siteId);
     return siteView
-      ? respond({ key, siteView, systemHead: siteViews.systemHead })
-      : this.#viewSite(context, key, heads, respond);
+      ? route.respond(context, { key, siteView, systemHead: siteViews.systemHead })
+      : this.#viewSite(context, key, heads, (authorized) => route.respond(context, authorized));
   }
 
   /**
