@@ -72,7 +72,7 @@ test.each<[string, sent: string, detail: string]>([
   ["in brackets", `<${sandbox.key}>`, `send ${sandbox.prefix}... alone, without \`<\` before it and \`>\` after it`],
   ["with another secret", `hunter2secret:${key}`, "alone, without the 14 characters before it"],
   ["with a no-break space", Buffer.from(`${key}\u00a0`).toString("latin1"), "alone, without the character after it"],
-  ["with spaces in it", `${key.slice(0, 20)} ${key.slice(20)}`, `other characters in between; send ${prefix}...`],
+  ["with spaces in it", `${key.slice(0, 20)} ${key.slice(20)}`, `contains other characters; send ${prefix}...`],
   ["with Bearer and cut off", `Bearer ${key.slice(0, -5)}`, "is cut off: only 37 of the 42"],
   ["not a key", "hunter2", "X-API-AUTH isn't an API key: keys start with `sfk_`"],
   ["not a key, and long", "x".repeat(10_000), "X-API-AUTH isn't an API key: keys start with `sfk_`"],
