@@ -123,7 +123,7 @@ describe.each(engines)("restore on $name", (kind) => {
     await expect(failing).rejects.toThrow("the disk is full");
     expect(await namesNow()).toEqual(["old"]);
     expect(await engine.findInconsistencies()).toEqual([
-      expect.stringContaining("the next `restore` keeps it in a file"),
+      expect.stringContaining("the next `restore` will save it to a file"),
     ]);
     const kept: string[][] = [];
     await engine.replaceAllData(rowsOf(backup), async (rows) => void kept.push(namesIn(await Array.fromAsync(rows))));
