@@ -126,7 +126,7 @@ describe("batch()", () => {
     const distant = createClient({ url: proxy.url, key: server.key });
     await expect(distant.batch([], { dryrun: true } as object)).rejects.toThrow("unknown option `dryrun`");
     const many = Array.from({ length: 10_001 }, () => ({ Method: "DELETE", Resource: "brands", ID: 1 }) as const);
-    await expect(distant.batch(many)).rejects.toThrow("up to 10,000 operations");
+    await expect(distant.batch(many)).rejects.toThrow("at most 10000 operations");
     const equal = [...brandsUpTo(1200), { Name: "Again", AccountNumber: "A7" }];
     await expect(distant.brands.upsert(equal, byAccount)).rejects.toThrow(
       'records 7 and 1201 have the same `AccountNumber`: "A7"',

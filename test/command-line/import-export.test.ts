@@ -135,7 +135,7 @@ describe("invalid rows", () => {
     expect(JSON.parse(some.stdout)).toMatchObject({ rejected: 10_002, moreFaults: 2 });
     const file = workspace.file("many.csv");
     const all = await load(site, text, "--dry-run", "--rejects", file);
-    expect(all.stderr).toContain(`\n2 more errors; ${file} lists the errors of all rejected rows\n`);
+    expect(all.stderr).toContain(`\nand 2 more errors; see ${file} for all rejected rows and their errors\n`);
     expect((await Bun.file(file).text()).split("use a whole number")).toHaveLength(10_003);
   });
 
@@ -527,14 +527,14 @@ describe("import file", () => {
       "of UTF-16 that is cut short",
       Buffer.from("\ufeffName\nA\n", "utf16le").subarray(0, -1),
       "csv",
-      /not valid UTF-16LE/,
+      /isn't valid UTF-16LE/,
     ],
     ["of JSON that is imported as CSV", '[{"Name":"A"}]', "csv", /--format json/],
     ["of XML that is imported as CSV", "<Results/>", "csv", /--format xml/],
-    ["that is not UTF-8", Buffer.from("Name\nCaf\xe9\n", "latin1"), "csv", /not valid UTF-8/],
+    ["that is not UTF-8", Buffer.from("Name\nCaf\xe9\n", "latin1"), "csv", /isn't valid UTF-8/],
     ["of JSON that is cut short", '[{"Name":"A"}', "json", /^the file isn't valid JSON: line 1, column 14: /],
     ["of JSON that is nested too deeply", `[${"[".repeat(20)}`, "json", /^the file is nested too deeply: line 1, /],
-    ["of XML that is cut short", "<Results>", "xml", /^the file is not well-formed XML: line 1, column 10: /],
+    ["of XML that is cut short", "<Results>", "xml", /^the file isn't well-formed XML: line 1, column 10: /],
     [
       "of XML that is Latin-1",
       '<?xml version="1.0" encoding="latin1"?><Results/>',
@@ -597,7 +597,7 @@ describe("import file", () => {
     const bytes = Buffer.concat([Buffer.from(`Name\n${rows}\n`), Buffer.from([0xff, 0xfe])]);
     const { code, stderr } = await load(site, bytes);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/not valid UTF-8.*; by then, \d+ records had been created and 0 updated/);
+    expect(stderr).toMatch(/isn't valid UTF-8.*; by then, \d+ records had been created and 0 updated/);
   });
 
   test("that doesn't exist, can't be read or is a folder is rejected", async () => {

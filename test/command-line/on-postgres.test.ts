@@ -38,7 +38,7 @@ const calls: [command: string, args: string, printed: RegExp, stdin?: string][] 
   ["webhook test", "1", /responded with 200 in \d+ ms\n$/],
   ["webhook deliveries", "1 --json", /"status": 200/],
   ["webhook retry", "1", /^webhook 1 isn't failing, so there's nothing to retry\n$/],
-  ["webhook change", "1 URL?a", /^webhook 1 now now delivers to http:\S+\?a\n$/],
+  ["webhook change", "1 URL?a", /^webhook 1 now delivers to http:\S+\?a\n$/],
   ["webhook rotate", "1", /^whsec_\S+\nwebhook 1 has a new secret/],
   ["webhook pause", "1", /^paused webhook 1\n$/],
   ["webhook resume", "1", /^resumed webhook 1\n$/],

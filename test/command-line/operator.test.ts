@@ -54,7 +54,7 @@ describe("storefront operator", () => {
     const journal = await workspace.mustRun(["journal", "--system"]);
     expect(journal.match(/\tupdate\toperator\t/g)).toHaveLength(4);
     const { stdout, stderr: said } = await run("operator", "set", "anna", "--all-sites");
-    expect([stdout, said]).toEqual(["", expect.stringContaining("the operator anna may manage all sites")]);
+    expect([stdout, said]).toEqual(["", expect.stringContaining("the operator anna can now manage all sites")]);
   });
 
   test("adds an operator with a role and changes roles, but needs --yes for the last operator with all rights", async () => {
@@ -68,7 +68,7 @@ describe("storefront operator", () => {
       expect.stringMatching(/`anna` is the last operator with all rights on all sites.*--yes/),
     ]);
     const limited = await run("operator", "role", "anna", "read", "--yes");
-    expect([limited.stdout, limited.stderr]).toEqual(["", "the operator anna now now has the role read\n"]);
+    expect([limited.stdout, limited.stderr]).toEqual(["", "the operator anna now has the role read\n"]);
     expect(await json("operator", "role", "anna", "all")).toMatchObject({ role: "all" });
     const operators = await json("operator", "list");
     expect(operators.map(({ role }: { role: string }) => role)).toEqual(["all", "records"]);

@@ -50,7 +50,7 @@ test("rejects file: empty if no row was rejected, and left alone if the import f
       stdin: Buffer.concat([Buffer.from(`Name,ID\n,1\n${"A brand,\n".repeat(60_000)}`), Buffer.from([0xff])]),
     },
   );
-  expect(broken.stderr).toMatch(/not valid UTF-8.* records had been created/);
+  expect(broken.stderr).toMatch(/isn't valid UTF-8.* records had been created/);
   expect(read("old.csv")).toBe("\ufeff# row,# fault,Name,ID\r\n2,Name: a value is required,,1\r\n");
   expect(readdirSync(workspace.folder).filter((name) => name.endsWith(".part"))).toEqual([]);
 });
@@ -104,7 +104,7 @@ test("rejects file: kept after Ctrl-C", async () => {
 const wrong: [string[], number, RegExp][] = [
   [["--rejects", "-"], 2, /needs a file, because standard output has the summary/],
   [["--rejects", ""], 2, /--rejects has an empty file name/],
-  [["--rejects", "."], 2, /--rejects \. is a folder; give a file name; give a file name/],
+  [["--rejects", "."], 2, /--rejects \. is a folder; give a file name/],
   [["--rejects", "no-folder/x.csv"], 1, /can't write no-folder\/x\.csv/],
   [
     ["--rejects", "x.csv", "--format", "xml"],

@@ -181,7 +181,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await undo("--since", "3", "--until", "3")).toBe("2 storefront: --until must be after --since");
     expect(await undo("--since", "1")).toBe("1 storefront: nothing to undo: there are no changes after revision 1");
     expect(await undo("--since", "0", "--run", "nope")).toBe(
-      "1 storefront: there are no changes after revision 0 of the run nope",
+      "1 storefront: nothing to undo: the run nope made no changes after revision 0",
     );
     expect(await undo("--since", "0", "--dry-run")).toBe("0 ");
     expect(await names()).toEqual(["1 A"]);

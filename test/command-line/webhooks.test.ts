@@ -72,7 +72,7 @@ describe("webhook commands", () => {
     const secret = (await add()).trim();
     const elsewhere = receiver.url.replace("hooks", "elsewhere");
     const changed = await run("change", "1", elsewhere);
-    expect(changed).toMatchObject({ code: 0, stdout: "", stderr: `webhook 1 now now delivers to ${elsewhere}\n` });
+    expect(changed).toMatchObject({ code: 0, stdout: "", stderr: `webhook 1 now delivers to ${elsewhere}\n` });
     expect((await list())[0]).toMatchObject({ url: elsewhere, behind: 0 });
     expect((await run("retry", "1")).stderr).toBe("webhook 1 isn't failing, so there's nothing to retry\n");
     await mustRun("test", "1");
@@ -145,7 +145,7 @@ describe("webhook commands", () => {
 
   const rejected: [string[], number, string][] = [
     [["add", "--site", "main", "http://erp.example/"], 1, "use https://"],
-    [["add", "--site", "main", "https://10.0.0.7/"], 1, "not public"],
+    [["add", "--site", "main", "https://10.0.0.7/"], 1, "isn't public"],
     [["add", "--site", "main", "https://erp.example/\u001b[31m"], 1, "control character"],
     [["add", "--site", "none", "https://erp.example/"], 1, "unknown site `none`"],
     [["add", "--site", "main", "https://93.184.216.34/", "--since", "0123456789ab.7"], 1, "is ahead of"],

@@ -73,7 +73,7 @@ test("behind a proxy that does not pass on Host, signing in is 403, and the mess
   const response = await signIn("https");
   expect([response.status, ((await response.json()) as { detail: string }).detail]).toEqual([
     403,
-    expect.stringContaining("a proxy must pass on `Host`"),
+    expect.stringContaining("Behind a proxy, make it pass on `Host`"),
   ]);
 });
 

@@ -27,7 +27,7 @@ test("the first page of a checkout says that the script is being built, and late
   const { promise: canBuild, resolve: build } = Promise.withResolvers<void>();
   const { adminUrl, stop } = await startTestConsole({ loadScript: once(() => canBuild.then(loadScript)) });
   try {
-    expect(await documentOf(adminUrl)).toContain("The console is being built");
+    expect(await documentOf(adminUrl)).toContain("Building the console");
     build();
     const response = await fetch(new URL("/console.js", adminUrl));
     expect([response.status, response.headers.get("Cache-Control")]).toEqual([200, "no-store"]);

@@ -128,7 +128,7 @@ describe.each(engines)("sandbox on $name", (kind) => {
     expect(requireLive(garden, sites)).toBe(garden);
     expect(await problemOf(exportSite(engine, "garden-sandbox", "unused.site", now))).toEqual([
       "conflict",
-      "`garden-sandbox` is the sandbox of `garden`, and a file never has a sandbox: export `garden`",
+      "`garden-sandbox` is a sandbox, which can't be exported; export `garden` instead",
     ]);
   });
 

@@ -306,7 +306,7 @@ describe.each(engines)("site file on $name", (kind) => {
       (rows) => edit(rows, "records", { resource: "site" }),
       /doesn't have that resource|doesn't know/,
     ],
-    ["with a record of another site", (rows) => edit(rows, "records", { site_id: 9 }), /of another site/],
+    ["with a record of another site", (rows) => edit(rows, "records", { site_id: 9 }), /belongs to another site/],
     ["with a record of the system site", (rows) => edit(rows, "records", { site_id: 0 }), /more than one site/],
     [
       "with a record that differs from its journal entry",
