@@ -1,7 +1,7 @@
 // The pools of a process. Each call gets a connection and a time limit, and ends with a known or an unknown outcome.
 //
 // Unknown outcomes: before sending a commit, call `markCommitting`. If the call then fails, its outcome is unknown, unless the database itself
-// returned the error. The ProblemError says that the write may have been done. Commits that needn't survive a crash (`commitWithoutWait`) aren't
+// returned the error. The ProblemError says that the write may have gone through. Commits that needn't survive a crash (`commitWithoutWait`) aren't
 // marked.
 //
 // Abandoned commits: a commit waiting for a synchronous standby continues in the database even if its caller times out and the connection is closed.

@@ -77,7 +77,7 @@ describe.each(engines)("backup and restore on $name", (kind) => {
     await killed.exited;
     expect(await names()).toEqual(["Acme"]);
     await add("Bolt");
-    expect((await run(["check"])).stdout).toContain("the next `restore` keeps it in a file");
+    expect((await run(["check"])).stdout).toContain("the next `restore` will save it to a file");
     const kept = keptBy((await run(["restore", file])).stderr);
     expect(kept.map((path) => brandsIn(path).length)).toEqual([20_001, 2]);
     expect(kept[1]).toBe(`${kept[0]}-2`);

@@ -237,7 +237,7 @@ test("a write to a site that is locked is ended by the database, before this pro
   const unlock = await inTransaction("select * from sites for update");
   const error = await failureOf(write(engine));
   expect((error.cause as { code: string }).code).toBe("55P03");
-  expect(error.message).not.toContain("may have been done");
+  expect(error.message).not.toContain("may have gone through");
   await unlock();
 });
 
