@@ -307,14 +307,14 @@ describe.each(engines)("site file on $name", (kind) => {
       /doesn't have that resource|doesn't know/,
     ],
     ["with a record of another site", (rows) => edit(rows, "records", { site_id: 9 }), /belongs to another site/],
-    ["with a record of the system site", (rows) => edit(rows, "records", { site_id: 0 }), /more than one site/],
+    ["with a record of the system site", (rows) => edit(rows, "records", { site_id: 0 }), /several sites|more than one site/],
     [
       "with a record that differs from its journal entry",
       (rows) => edit(rows, "records", { body: brand("Other") }),
       /differs from its journal entry/,
     ],
     ["with a record of a later revision", (rows) => edit(rows, "records", { revision: 99 }), /the count of brand is/],
-    ["with an ID of zero", (rows) => edit(rows, "records", { id: 0 }), /not a whole number from 1/],
+    ["with an ID of zero", (rows) => edit(rows, "records", { id: 0 }), /its ID or revision is invalid/],
     ["with a record twice", (rows) => rows.splice(6, 0, rows[6] as DumpedRow), /duplicate row/],
     [
       "without a journal entry in the middle",
@@ -357,8 +357,8 @@ describe.each(engines)("site file on $name", (kind) => {
       (rows) => edit(rows, "sites", { counts: '{"brand":{"count":7,"revision":6}}' }),
       /the count of/,
     ],
-    ["with two sites", (rows) => rows.splice(2, 0, rows[1] as DumpedRow), /more than one site/],
-    ["with two rows of `sites`", (rows) => rows.push(rows[0] as DumpedRow), /more than one site/],
+    ["with two sites", (rows) => rows.splice(2, 0, rows[1] as DumpedRow), /several sites|more than one site/],
+    ["with two rows of `sites`", (rows) => rows.push(rows[0] as DumpedRow), /several sites|more than one site/],
     ["with an invalid name", (rows) => edit(rows, "records", { body: '{"ID":1,"Name":"A B"}' }, 1), /`Name`/],
     [
       "with an invalid hostname",
