@@ -378,7 +378,7 @@ describe.each(engines)("site file on $name", (kind) => {
     ],
     ["with an invalid prefix of a key", (rows) => editKey(rows, { Prefix: "\u001b[31m" }), /`Prefix`/],
     ["with a key of a sandbox", (rows) => editKey(rows, { Prefix: "sfk_test_AbCd1234" }), /`Prefix`.*of a live site/],
-    ["with an invalid time of a key's last use", (rows) => edit(rows, "key_uses", { at: -1 }), /not a valid time/],
+    ["with an invalid time of a key's last use", (rows) => edit(rows, "key_uses", { at: -1 }), /an invalid time/],
     [
       "with a table of another version",
       (rows) => rows.push({ table: "webhooks", row: {} }),
