@@ -63,7 +63,7 @@ test("copy rejects a target that isn't empty, or an empty source", async () => {
   await full.stop();
   const before = await rowsOf(fileUrl("full.db"));
   const rejected = await runProgram(["copy", "--from", fileUrl("full.db"), "--to", fileUrl("full.db")]);
-  expect(rejected).toMatchObject({ status: 1, stdout: "", stderr: expect.stringContaining("the target is not empty") });
+  expect(rejected).toMatchObject({ status: 1, stdout: "", stderr: expect.stringContaining("the target isn't empty") });
   expect(await rowsOf(fileUrl("full.db"))).toEqual(before);
   const empty = await runProgram(["copy", "--from", await server.createDatabase(), "--to", fileUrl("new.db")]);
   expect(empty).toMatchObject({ status: 1, stderr: expect.stringContaining("the source is empty") });
@@ -103,7 +103,7 @@ describe("copy when the target differs from the source at the end", () => {
   test.each(alterations)("fails and empties the target if it has %s", async (_, alter) => {
     const { from, to, copy } = await openPair(brands);
     const thrown = await copy(alter).catch((error) => error);
-    expect(thrown).toMatchObject({ code: "unavailable", message: expect.stringMatching(/was removed; try again/) });
+    expect(thrown).toMatchObject({ code: "unavailable", message: expect.stringMatching(/was deleted; try again/) });
     expect(await isEmpty(to)).toBe(true);
     await from.close();
     await to.close();
@@ -114,7 +114,7 @@ describe("copy when the target differs from the source at the end", () => {
     const thrown = await copy(() => to.commit([createIntent({ values: { Name: "Written" } })])).catch((error) => error);
     expect(thrown).toMatchObject({
       code: "conflict",
-      message: expect.stringMatching(/another process wrote to it during the copy/),
+      message: expect.stringMatching(/another process wrote to the target at the same time/),
     });
     const { rows } = await readAllRows(to, 1);
     expect(rows.map(({ body }) => JSON.parse(body as string).Name)).toEqual(["Acme", "Acme", "Acme", "Written"]);
@@ -140,7 +140,7 @@ test("copy keeps a write to the target before the copy is in place", async () =>
     isWritten = true;
   }
   const thrown = await copyDatabase({ ...from, dump }, to).catch((error) => error);
-  expect(thrown).toMatchObject({ code: "conflict", message: expect.stringMatching(/the next `restore` saves it/) });
+  expect(thrown).toMatchObject({ code: "conflict", message: expect.stringMatching(/the next `restore` will save it/) });
   const kept: string[] = [];
   await to.replaceAllData(none(), async (rows) => {
     kept.push(JSON.stringify(await Array.fromAsync(rows)));

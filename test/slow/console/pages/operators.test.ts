@@ -114,7 +114,7 @@ test("someone with the role Viewer sees all pages and changes nothing; someone w
   await setOperator(server.engine, "tom", { role: "read" }, Date.now(), { mayBeLast: true });
   await other.button("Create").click();
   const dialog = other.page.getByRole("dialog");
-  await dialog.getByText("Your role does not let you change keys, webhooks, sites and operators").waitFor();
+  await dialog.getByText("Your role doesn't let you change keys, webhooks, sites and operators").waitFor();
   await dialog.getByRole("button", { name: "Cancel" }).click();
   await other.page.getByText("Your role (Viewer)").waitFor();
   expect(await other.button("Create key").count()).toBe(0);
