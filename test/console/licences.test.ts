@@ -87,7 +87,12 @@ describe("a package in the script", () => {
   test.each([
     ["has no licence file", "MIT", { "README.md": "MIT" }, "without a licence text: @web/view"],
     ["is under GPL-3.0", "GPL-3.0", { LICENSE: "text" }, "we don't accept: @web/view (GPL-3.0)"],
-    ["is also under LGPL-2.1", "MIT AND LGPL-2.1", { LICENSE: "text" }, "we don't accept: @web/view (MIT AND LGPL-2.1)"],
+    [
+      "is also under LGPL-2.1",
+      "MIT AND LGPL-2.1",
+      { LICENSE: "text" },
+      "we don't accept: @web/view (MIT AND LGPL-2.1)",
+    ],
     ["does not name its licence", undefined, { LICENSE: "text" }, "we don't accept: @web/view (none)"],
   ] as const)("that %s makes the build fail", (_, license, files, message) => {
     const path = install("@web/view", license, files);

@@ -307,7 +307,11 @@ describe.each(engines)("site file on $name", (kind) => {
       /doesn't have that resource|doesn't know/,
     ],
     ["with a record of another site", (rows) => edit(rows, "records", { site_id: 9 }), /belongs to another site/],
-    ["with a record of the system site", (rows) => edit(rows, "records", { site_id: 0 }), /several sites|more than one site/],
+    [
+      "with a record of the system site",
+      (rows) => edit(rows, "records", { site_id: 0 }),
+      /several sites|more than one site/,
+    ],
     [
       "with a record that differs from its journal entry",
       (rows) => edit(rows, "records", { body: brand("Other") }),
