@@ -80,7 +80,7 @@ const stayingEnds: Record<Restriction["change"], string> = {
 /** "the key sfk_12345678 " + "is valid again (revoked since the backup)" */
 const revivedEnds: Record<Restriction["change"], string> = {
   revoked: "is valid again (revoked since the backup)",
-  changed: "delivers to this URL again (its URL was changed since the backup)",
+  changed: "delivers to this URL again (its URL has changed since the backup)",
   narrowed: "has its wider rights again (narrowed since the backup)",
   rotated: "is valid again (rotated since the backup)",
   unsigned: "signs with the backup's secret again (rotated since the backup)",

@@ -475,7 +475,7 @@ export const texts = {
     xlsx_unloaded: "Couldn’t load the Excel reader. Try again, or save the sheet as CSV.",
     xlsx_unzipped: "This sheet is too large (more than 256 MB). Split it into several files.",
     export_title: "Export",
-    export_explain: "Downloads all records in a file that you can import again.",
+    export_explain: "Downloads all records as a file that you can import again.",
     export_as: "Export as %{format}",
     steps: "Import steps",
     step_file: "File",

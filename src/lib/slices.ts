@@ -29,7 +29,7 @@ export class SliceScheduler {
   }
 
   /**
-   * Runs `steps` to the end. The first slice runs right away if this tick has time left for first slices, the others in later ticks.
+   * Runs `steps` to the end. The first slice runs right away if this tick has time left for first slices; the others run in later ticks.
    * @returns the result of `steps`, or a promise of it if they didn't finish in the first slice
    * @throws the error of `steps`
    */

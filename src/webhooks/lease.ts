@@ -1,7 +1,7 @@
 // A lease lets one process deliver a webhook for 25 s (contract section 12).
 //
 // Only the database's clock decides when a lease ends (with SQLite, the machine's). The process measures its lease's age on a clock that never goes back,
-// starting before the call to the database, so it never believes that it still has a lease after it has ended.
+// starting before the call to the database, so it never thinks that it holds an expired lease.
 //
 // Every change to a webhook's state is a compare-and-set, which only succeeds if this process has the lease and nobody has changed the cursor or the
 // counts of rewinds and resumes. So a process without the lease can't change anything, and no attempt can undo `webhook rewind` or `webhook resume`.

@@ -101,7 +101,7 @@ export class Shop {
       signal: method === "GET" ? this.target.signal : neverAborted,
     });
     this.#last = answer;
-    // A dry run's ID belongs to no record, or to another client's.
+    // No record has the ID of a dry run, or another client's record does.
     if (answer.status === 201 && !answer.headers.has("X-Dry-Run")) this.#remember(answer, key);
     return answer;
   }

@@ -1,4 +1,4 @@
-// Stories of servers: one is killed while clients write, one starts for the first time on an empty disk, and one has a sync that fails.
+// Scenarios with servers: one is killed while clients write, one starts for the first time on an empty disk, and one has a sync that fails.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -54,7 +54,7 @@ async function showRequests(call: ActionContext): Promise<RequestsResponse> {
   const answers = await call.askActivity({ kind: "requests", site: site.ID, ...filter });
   const known = knownAnswers(answers, "requests");
   const { requests } = joinRequests(known);
-  // An open page polls, mostly finding nothing new and so no keys to label.
+  // An open page polls and usually finds nothing new, so there are no keys to label.
   const labels = requests.some(({ key }) => key) ? await listKeyLabels(call.engine, site.ID) : noLabels;
   return {
     requests: requests.map((request) => toInfo(request, labels)),

@@ -155,7 +155,7 @@ class McpEndpoint {
     return JSON.stringify({ protocolVersion, ...this.#introduction(context), serverInfo: this.#serverInfo() });
   }
 
-  /** Adds what every result has in revision 2026-07-28, and `more`. @param result a JSON object that isn't empty */
+  /** Adds `more`, and the fields that every result has in revision 2026-07-28. @param result a JSON object that isn't empty */
   #complete(result: string, isModern: boolean, more = {}): string {
     if (!isModern) return result;
     const _meta = { "io.modelcontextprotocol/serverInfo": this.#serverInfo() };

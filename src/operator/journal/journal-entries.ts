@@ -126,7 +126,7 @@ export function epochChangedError(done = "nothing was changed"): ProblemError {
 }
 
 /**
- * Fails if another machine has taken over the database since `head` was read. It may have lost the last changes and made others with the same revisions,
+ * Fails if another machine has taken over the database since `head` was read. It may have lost the latest changes and reused their revision numbers,
  * so a write's conditions could be met by accident. Costs a query, except where no other machine can take over.
  * @throws ProblemError `conflict`
  */

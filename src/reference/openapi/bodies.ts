@@ -149,7 +149,7 @@ const extraHeaders: Partial<Record<ErrorCode, readonly string[]>> = {
   unavailable: ["Retry-After"],
 };
 
-/** Problems of all operations that need a key. */
+/** Problems that all operations with a key have in common. */
 export const commonProblems: readonly ErrorCode[] = [
   "bad-request",
   "unauthorized",

@@ -73,7 +73,7 @@ export const maxDeletedRows = 2000;
 /** Finds a row only if the site's record is deleted. After a restore, it may be back, or may never have existed. */
 const selectDeleted = `select 1 from records where site_id = ${systemSite} and resource = '${siteResourceName}' and id = :site and body is null`;
 
-/** If the site's record is deleted, makes the site reject writes and deletes some of its rows in `table`. Returns whether there were any. */
+/** If the site's record has been deleted, makes the site reject writes, then deletes some of its rows in `table`. Returns whether there were any. */
 export function* deleteSiteChunk(site: number, table: TableName): Transaction<boolean> {
   // Locking a row of `sites` keeps a restore from replacing the tables before we commit.
   yield* lockSite(site);

@@ -55,7 +55,7 @@ async function hasPreparedName(connection: PostgresConnection): Promise<boolean>
 }
 
 /**
- * Whether a connection gets different sessions, or two get the same. Asks twice, because other clients may be using some of the sessions, and in a
+ * Whether one connection gets several sessions, or two connections share one. Asks twice, because other clients may be using some of the sessions, and in a
  * different order, because a pooler may take its sessions in turn.
  */
 async function shareSessions(connections: readonly PostgresConnection[]): Promise<boolean> {

@@ -291,7 +291,7 @@ export class SnapshotCache {
     return copy;
   }
 
-  /** Applies changes that we already have to a copy. */
+  /** Applies to a copy the changes we already have. */
   async #copyAndApply(snapshot: Snapshot, head: Head, changes: readonly RecordChange[]): Promise<Snapshot> {
     const copy = await snapshot.copy();
     for await (const change of yieldBetween(changes))

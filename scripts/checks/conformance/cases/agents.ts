@@ -81,7 +81,7 @@ export const agentCases = [
     const page = await tool(shop, "changes", { since: "now" });
     shop.same(page.answer, "the changes", page.content.Changes, []);
   }),
-  once("`batch`", "a read-only key only sees the reading tools", async (shop) => {
+  once("`batch`", "a read-only key only sees the tools that read", async (shop) => {
     const { result } = await rpc(shop, "tools/list", {}, { key: shop.need("readKey") });
     const names = (result.tools ?? []).map(({ name }) => name).sort();
     shop.same(await shop.call("GET", "orderstatuses?limit=1"), "the tools", names, ["changes", "get", "list"]);

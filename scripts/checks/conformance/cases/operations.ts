@@ -318,7 +318,7 @@ export const operationCases = [
       shop.holds(answer, `another X-Request-Id than ${id.slice(0, 4)}…`, answer.headers.get("X-Request-Id") !== id);
     }
   }),
-  both("Long lists, feed pages", "long responses use the coding Accept-Encoding prefers", async (shop) => {
+  both("Long lists, feed pages", "long responses use the encoding that Accept-Encoding prefers", async (shop) => {
     for (let i = 0; i < 8; i++) await shop.create("brands", { Name: `${shop.mark} ${"x".repeat(200)}` });
     for (const [accepted, coding] of [
       ["gzip;q=0.5, zstd;q=0.1", "gzip"],
