@@ -2,19 +2,19 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { renameSync } from "node:fs";
-import type { Engine } from "../../src/model/engine.ts";
-import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
-import { createKey, revokeKey } from "../../src/operator/sites/keys.ts";
-import { removeSite } from "../../src/operator/sites/site-removal.ts";
-import { createSite, setSite } from "../../src/operator/sites/sites.ts";
-import { allResources } from "../../src/resources/all.ts";
-import { openEngine } from "../../src/store/open.ts";
-import { readSystemRecords } from "../../src/system/read-system-records.ts";
-import { engines } from "../support/engine/engines.ts";
-import { createIntent } from "../support/engine/intents.ts";
-import { createBrokenResource, fail } from "../support/http/broken-resource.ts";
-import { type CallOptions, call, startTestServer, type TestServer, waitForPolls } from "../support/http/server.ts";
-import { openClient, toRequest } from "../support/wire/client.ts";
+import type { Engine } from "../../../src/model/engine.ts";
+import { makeSandbox } from "../../../src/operator/sandbox/make-sandbox.ts";
+import { createKey, revokeKey } from "../../../src/operator/sites/keys.ts";
+import { removeSite } from "../../../src/operator/sites/site-removal.ts";
+import { createSite, setSite } from "../../../src/operator/sites/sites.ts";
+import { allResources } from "../../../src/resources/all.ts";
+import { openEngine } from "../../../src/store/open.ts";
+import { readSystemRecords } from "../../../src/system/read-system-records.ts";
+import { engines } from "../../support/engine/engines.ts";
+import { createIntent } from "../../support/engine/intents.ts";
+import { createBrokenResource, fail } from "../../support/http/broken-resource.ts";
+import { type CallOptions, call, startTestServer, type TestServer, waitForPolls } from "../../support/http/server.ts";
+import { openClient, toRequest } from "../../support/wire/client.ts";
 
 const brands = "/restapi/brands.json";
 const feed = "/restapi/changes.json";

@@ -1,14 +1,14 @@
 // What clients can reach without a key, or with a read-only key, a sandbox key or another site's key. SECURITY.md has the threat model.
 
 import { beforeAll, describe, expect, test } from "bun:test";
-import { publicResources } from "../../src/model/resource.ts";
-import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
-import { createKey } from "../../src/operator/sites/keys.ts";
-import { createSite, setSite } from "../../src/operator/sites/sites.ts";
-import { allResources } from "../../src/resources/all.ts";
-import { engines } from "../support/engine/engines.ts";
-import { type TestResponse, type TestServer, useServer } from "../support/http/server.ts";
-import { openClient, toRequest } from "../support/wire/client.ts";
+import { publicResources } from "../../../src/model/resource.ts";
+import { makeSandbox } from "../../../src/operator/sandbox/make-sandbox.ts";
+import { createKey } from "../../../src/operator/sites/keys.ts";
+import { createSite, setSite } from "../../../src/operator/sites/sites.ts";
+import { allResources } from "../../../src/resources/all.ts";
+import { engines } from "../../support/engine/engines.ts";
+import { type TestResponse, type TestServer, useServer } from "../../support/http/server.ts";
+import { openClient, toRequest } from "../../support/wire/client.ts";
 
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 const overrides = ["PUT", "PATCH", "DELETE", "put", "GET", "POST", "PUT, GET", "PUT\tx", ""];

@@ -2,29 +2,29 @@
 // follow from being a sandbox.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Intent } from "../../src/model/change.ts";
-import type { DumpedRow, Engine } from "../../src/model/engine.ts";
-import { ProblemError } from "../../src/model/errors.ts";
-import type { WebhookRef } from "../../src/model/webhooks.ts";
-import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
-import { createKey, listKeys, revokeKey } from "../../src/operator/sites/keys.ts";
-import { completeRemovals, removeSite } from "../../src/operator/sites/site-removal.ts";
-import { createSite, getSite, listSites, setSite } from "../../src/operator/sites/sites.ts";
-import { createWebhook } from "../../src/operator/webhooks/webhook-creation.ts";
-import { getWebhook, listWebhooks, webhookRefOf } from "../../src/operator/webhooks/webhook-list.ts";
+import type { Intent } from "../../../src/model/change.ts";
+import type { DumpedRow, Engine } from "../../../src/model/engine.ts";
+import { ProblemError } from "../../../src/model/errors.ts";
+import type { WebhookRef } from "../../../src/model/webhooks.ts";
+import { makeSandbox } from "../../../src/operator/sandbox/make-sandbox.ts";
+import { createKey, listKeys, revokeKey } from "../../../src/operator/sites/keys.ts";
+import { completeRemovals, removeSite } from "../../../src/operator/sites/site-removal.ts";
+import { createSite, getSite, listSites, setSite } from "../../../src/operator/sites/sites.ts";
+import { createWebhook } from "../../../src/operator/webhooks/webhook-creation.ts";
+import { getWebhook, listWebhooks, webhookRefOf } from "../../../src/operator/webhooks/webhook-list.ts";
 import {
   pauseWebhook,
   removeWebhook,
   resumeWebhook,
   rewindWebhook,
   rotateWebhook,
-} from "../../src/operator/webhooks/webhooks.ts";
-import { allResources } from "../../src/resources/all.ts";
-import { openEngine } from "../../src/store/open.ts";
-import { withActor } from "../../src/system/with-actor.ts";
-import { engines } from "../support/engine/engines.ts";
-import { createBrand, createIntent, deleteBrand } from "../support/engine/intents.ts";
-import { problemOf } from "../support/failure.ts";
+} from "../../../src/operator/webhooks/webhooks.ts";
+import { allResources } from "../../../src/resources/all.ts";
+import { openEngine } from "../../../src/store/open.ts";
+import { withActor } from "../../../src/system/with-actor.ts";
+import { engines } from "../../support/engine/engines.ts";
+import { createBrand, createIntent, deleteBrand } from "../../support/engine/intents.ts";
+import { problemOf } from "../../support/failure.ts";
 
 const now = Date.parse("2026-01-31T12:00:00Z");
 const later = now + 61_000;

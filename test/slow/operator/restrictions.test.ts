@@ -4,26 +4,36 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Engine } from "../../src/model/engine.ts";
-import { backUp, restore } from "../../src/operator/backup/backup.ts";
-import { copyDatabase } from "../../src/operator/backup/copy.ts";
-import { pruneJournals } from "../../src/operator/journal/prune-journals.ts";
-import { createOperator, listOperators, removeOperator, setOperator } from "../../src/operator/operators/operators.ts";
-import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
-import { exportSite } from "../../src/operator/site-files/export-site.ts";
-import { importSite } from "../../src/operator/site-files/import-site.ts";
-import { createKey, listKeys, revokeKey, rotateKey, setKey } from "../../src/operator/sites/keys.ts";
-import { removeSite } from "../../src/operator/sites/site-removal.ts";
-import { createSite, getSite, setSite } from "../../src/operator/sites/sites.ts";
-import { createWebhook } from "../../src/operator/webhooks/webhook-creation.ts";
-import { listWebhooks } from "../../src/operator/webhooks/webhook-list.ts";
-import { changeWebhookUrl, pauseWebhook, removeWebhook, rotateWebhook } from "../../src/operator/webhooks/webhooks.ts";
-import { allResources } from "../../src/resources/all.ts";
-import { operator as operatorResource } from "../../src/resources/operator.ts";
-import { openEngine } from "../../src/store/open.ts";
-import { commitSystemChanges, toUpdateIntent } from "../../src/system/system-changes.ts";
-import { toDeliveryPolicy } from "../../src/webhooks/address-policy.ts";
-import { engines } from "../support/engine/engines.ts";
+import type { Engine } from "../../../src/model/engine.ts";
+import { backUp, restore } from "../../../src/operator/backup/backup.ts";
+import { copyDatabase } from "../../../src/operator/backup/copy.ts";
+import { pruneJournals } from "../../../src/operator/journal/prune-journals.ts";
+import {
+  createOperator,
+  listOperators,
+  removeOperator,
+  setOperator,
+} from "../../../src/operator/operators/operators.ts";
+import { makeSandbox } from "../../../src/operator/sandbox/make-sandbox.ts";
+import { exportSite } from "../../../src/operator/site-files/export-site.ts";
+import { importSite } from "../../../src/operator/site-files/import-site.ts";
+import { createKey, listKeys, revokeKey, rotateKey, setKey } from "../../../src/operator/sites/keys.ts";
+import { removeSite } from "../../../src/operator/sites/site-removal.ts";
+import { createSite, getSite, setSite } from "../../../src/operator/sites/sites.ts";
+import { createWebhook } from "../../../src/operator/webhooks/webhook-creation.ts";
+import { listWebhooks } from "../../../src/operator/webhooks/webhook-list.ts";
+import {
+  changeWebhookUrl,
+  pauseWebhook,
+  removeWebhook,
+  rotateWebhook,
+} from "../../../src/operator/webhooks/webhooks.ts";
+import { allResources } from "../../../src/resources/all.ts";
+import { operator as operatorResource } from "../../../src/resources/operator.ts";
+import { openEngine } from "../../../src/store/open.ts";
+import { commitSystemChanges, toUpdateIntent } from "../../../src/system/system-changes.ts";
+import { toDeliveryPolicy } from "../../../src/webhooks/address-policy.ts";
+import { engines } from "../../support/engine/engines.ts";
 
 const day = 24 * 60 * 60_000;
 const policy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };

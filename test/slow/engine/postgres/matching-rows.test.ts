@@ -1,17 +1,17 @@
 // Searching many sites takes few queries, and finds the same as reading every record.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Engine } from "../../../src/model/engine.ts";
-import { findInSites } from "../../../src/operator/sites/find-in-sites.ts";
-import { allResources } from "../../../src/resources/all.ts";
-import { openEngine } from "../../../src/store/open.ts";
-import { parseAddress } from "../../../src/store/postgres/address.ts";
-import { Pool } from "../../../src/store/postgres/pool.ts";
-import { createPrimary } from "../../../src/store/postgres/primary.ts";
-import { readMatchingRows } from "../../../src/store/postgres/reads.ts";
-import { sql } from "../../../src/store/postgres/statements.ts";
-import { createIntent } from "../../support/engine/intents.ts";
-import { type OpenedDatabases, openDatabases } from "../../support/postgres/databases.ts";
+import type { Engine } from "../../../../src/model/engine.ts";
+import { findInSites } from "../../../../src/operator/sites/find-in-sites.ts";
+import { allResources } from "../../../../src/resources/all.ts";
+import { openEngine } from "../../../../src/store/open.ts";
+import { parseAddress } from "../../../../src/store/postgres/address.ts";
+import { Pool } from "../../../../src/store/postgres/pool.ts";
+import { createPrimary } from "../../../../src/store/postgres/primary.ts";
+import { readMatchingRows } from "../../../../src/store/postgres/reads.ts";
+import { sql } from "../../../../src/store/postgres/statements.ts";
+import { createIntent } from "../../../support/engine/intents.ts";
+import { type OpenedDatabases, openDatabases } from "../../../support/postgres/databases.ts";
 
 const limits = { results: 50, durationMs: 60_000, isWanted: () => true };
 /** 40 sites. Every fourth one has 12 brands, the others have up to 3. */

@@ -1,17 +1,17 @@
 // The MCP tools that write: dry runs, confirmations, and when a confirmation no longer counts.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Engine } from "../../src/model/engine.ts";
-import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
-import { createKey } from "../../src/operator/sites/keys.ts";
-import { allResources } from "../../src/resources/all.ts";
-import { openEngine } from "../../src/store/open.ts";
-import { engines } from "../support/engine/engines.ts";
-import { callTool, sendMessage } from "../support/http/mcp.ts";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
-import { serveWithCommits } from "../support/http/wrapped-engine.ts";
-import { waitUntil } from "../support/time.ts";
-import { openClient, toRequest } from "../support/wire/client.ts";
+import type { Engine } from "../../../src/model/engine.ts";
+import { makeSandbox } from "../../../src/operator/sandbox/make-sandbox.ts";
+import { createKey } from "../../../src/operator/sites/keys.ts";
+import { allResources } from "../../../src/resources/all.ts";
+import { openEngine } from "../../../src/store/open.ts";
+import { engines } from "../../support/engine/engines.ts";
+import { callTool, sendMessage } from "../../support/http/mcp.ts";
+import { startTestServer, type TestServer } from "../../support/http/server.ts";
+import { serveWithCommits } from "../../support/http/wrapped-engine.ts";
+import { waitUntil } from "../../support/time.ts";
+import { openClient, toRequest } from "../../support/wire/client.ts";
 
 const brands = "/restapi/brands.json";
 

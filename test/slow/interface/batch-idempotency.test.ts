@@ -1,10 +1,10 @@
 // `Idempotency-Key` on batch requests (contract section 14). Any process can rebuild the response from the journal.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { engines } from "../support/engine/engines.ts";
-import { sendBatch, statusesIn, toCreate, toDelete, toUpdate, toUpsert } from "../support/http/batch.ts";
-import { call, startTestServer, type TestResponse, type TestServer } from "../support/http/server.ts";
-import { type ServerProcess, startProcess } from "../support/programs/processes.ts";
+import { engines } from "../../support/engine/engines.ts";
+import { sendBatch, statusesIn, toCreate, toDelete, toUpdate, toUpsert } from "../../support/http/batch.ts";
+import { call, startTestServer, type TestResponse, type TestServer } from "../../support/http/server.ts";
+import { type ServerProcess, startProcess } from "../../support/programs/processes.ts";
 
 describe.each(engines)("a batch's idempotency key on $name", (kind) => {
   let server: TestServer;

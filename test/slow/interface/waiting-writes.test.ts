@@ -3,13 +3,13 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
-import { nextImmediate } from "../../src/lib/yielding.ts";
-import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
-import { createKey, revokeKey, setKey } from "../../src/operator/sites/keys.ts";
-import { setSite } from "../../src/operator/sites/sites.ts";
-import { engines } from "../support/engine/engines.ts";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
-import { waitUntil } from "../support/time.ts";
+import { nextImmediate } from "../../../src/lib/yielding.ts";
+import { makeSandbox } from "../../../src/operator/sandbox/make-sandbox.ts";
+import { createKey, revokeKey, setKey } from "../../../src/operator/sites/keys.ts";
+import { setSite } from "../../../src/operator/sites/sites.ts";
+import { engines } from "../../support/engine/engines.ts";
+import { startTestServer, type TestServer } from "../../support/http/server.ts";
+import { waitUntil } from "../../support/time.ts";
 
 const suspend = ({ engine, site }: TestServer) => setSite(engine, site.Name, { isSuspended: true }, Date.now());
 
