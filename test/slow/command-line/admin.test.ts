@@ -111,7 +111,7 @@ describe("address of the admin listener", () => {
     const server = await workspace.serve([], { env: { STOREFRONT_ADMIN: "" } });
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
     expect(server.stderr()).toMatch(
-      /can't listen on 127\.0\.0\.1:8081: the port is already in use; choose another with --admin, .+ without a console/,
+      /can't listen on 127\.0\.0\.1:8081: the port is already in use; choose another with --admin, .+ without the console/,
     );
     expect(server.stdout()).not.toContain("admin listener");
     blocker?.stop(true);
@@ -160,7 +160,7 @@ describe("address of the admin listener", () => {
   });
 
   test("gets a warning if other machines can reach it without TLS", async () => {
-    const warning = /"host":"0\.0\.0\.0".*"the admin listener is not encrypted/;
+    const warning = /"host":"0\.0\.0\.0".*"the admin listener isn't encrypted/;
     const server = await workspace.serve(["--log", "warn", "--admin", "0.0.0.0:0"]);
     expect(server.stderr()).toMatch(warning);
     const local = await workspace.serve(["--log", "warn", "--admin", "127.0.0.2:0"]);
@@ -191,7 +191,7 @@ describe("metrics of several workers", () => {
     expect(requestsIn(await metricsOf(server))).toBe(20);
     await sendRequests(server, 20);
     process.kill(firstChild(server), "SIGTERM");
-    await waitUntil(() => server.stderr().split("starting another").length === 3, "another new worker");
+    await waitUntil(() => server.stderr().split("restarting it").length === 3, "another new worker");
     await untilCounted(server, 40);
   });
 
@@ -226,7 +226,7 @@ describe("metrics of several workers", () => {
     const [first, second, admin] = childrenOf(server.pid);
     expect([first, second, admin].includes(undefined)).toBe(false);
     process.kill(admin as number, "SIGKILL");
-    await waitUntil(() => server.stderr().includes("the admin process ended"), "its message");
+    await waitUntil(() => server.stderr().includes("the admin process exited"), "its message");
     await waitUntil(() => metricsOf(server).then(Boolean, () => false), "the metrics");
     await sendRequests(server, 5);
     expect(requestsIn(await metricsOf(server))).toBe(5);

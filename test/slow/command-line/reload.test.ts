@@ -173,7 +173,7 @@ describe("SIGHUP after an upgrade", () => {
     await waitUntil(async () => (await metrics()) === 500, "the fault");
     expect((await fetch(`${server.url}/healthz`, closing)).status).toBe(200);
     expect(childrenOf(server.pid)).toEqual(before);
-    expect(server.stderr()).toContain("cannot send its metrics");
+    expect(server.stderr()).toContain("couldn't send this worker's metrics");
     await reload(server, /replaced 3 processes/);
     server.kill();
     expect(await server.exited).toBe(0);
@@ -221,14 +221,18 @@ describe("SIGHUP with TLS", () => {
 
   /** Ways to damage a file, and the server's message for each. */
   const faults: [string, () => void, RegExp][] = [
-    ["is not PEM", () => writeFileSync(workspace.file("cert.pem"), "junk"), /are not a certificate and its key/],
-    ["is empty", () => writeFileSync(workspace.file("key.pem"), ""), /are not a certificate and its key/],
+    [
+      "is not PEM",
+      () => writeFileSync(workspace.file("cert.pem"), "junk"),
+      /aren't a PEM certificate and its private key/,
+    ],
+    ["is empty", () => writeFileSync(workspace.file("key.pem"), ""), /aren't a PEM certificate and its private key/],
     [
       "belongs to another key",
       () => writeFileSync(workspace.file("cert.pem"), makeCertificate().cert),
-      /are not a certificate and its key/,
+      /aren't a PEM certificate and its private key/,
     ],
-    ["is missing", () => Bun.spawnSync(["rm", workspace.file("key.pem")]), /ENOENT|cannot read/],
+    ["is missing", () => Bun.spawnSync(["rm", workspace.file("key.pem")]), /ENOENT|can't read/],
   ];
   test("reports a file that can't be used, and the server keeps the previous certificate", async () => {
     let current = renewCertificate();
@@ -273,7 +277,7 @@ describe("SIGHUP with TLS", () => {
     await waitUntil(() => childrenOf(server.pid).filter((pid) => !before.includes(pid)).length === 1, "a new worker");
     await reload(
       server,
-      /are not a certificate and its key[\s\S]*previous one stays in use[\s\S]*replaced 2 processes/,
+      /aren't a PEM certificate and its private key[\s\S]*keeps using the previous certificate[\s\S]*replaced 2 processes/,
     );
     for (let count = 0; count < 20; count++) expect(await has(server, first)).toBe(true);
   });

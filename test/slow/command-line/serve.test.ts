@@ -241,12 +241,12 @@ describe("serve with TLS", () => {
     const serve = (file: string) => workspace.run(["serve", "--port", "0", "--tls-cert", file, "--tls-key", file]);
     expect(await serve("missing.pem")).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/cannot read missing.pem/),
+      stderr: expect.stringMatching(/can't read missing.pem/),
     });
     writeFileSync(workspace.file("junk.pem"), "junk");
     expect(await serve("junk.pem")).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/are not a certificate and its key/),
+      stderr: expect.stringMatching(/aren't a PEM certificate and its private key/),
     });
   });
 });

@@ -125,7 +125,7 @@ test("with a live key, every page says which site its examples change, and a del
   const form = await openForm(page, "deleteBrand");
   const id = form.getByLabel("id", { exact: true });
   expect(await id.inputValue()).toBe("");
-  expect(await form.locator(".writes").textContent()).toBe("This changes records of the site that your key opens.");
+  expect(await form.locator(".writes").textContent()).toBe("This changes records on the site your key belongs to.");
   await page.locator("#key").fill(server.key);
   await page.locator("#key-meaning").getByText("It changes the live site demo.").waitFor();
   expect(await form.locator(".writes").textContent()).toBe("This changes the live site demo.");
@@ -141,7 +141,7 @@ test("with a live key, every page says which site its examples change, and a del
     }),
     form.getByRole("button", { name: "Send" }).click(),
   ]);
-  expect(dialog.message()).toBe("This deletes a record of the live site demo. Delete it?");
+  expect(dialog.message()).toBe("Delete this record from the live site demo?");
   await form.locator(".result").getByText("Café Étoile").waitFor();
 
   await page.goto(`${server.url}/docs/getting-started`);
@@ -164,8 +164,8 @@ test("with a sandbox key, every page says that only the sandbox changes, and a d
     await form.getByRole("button", { name: "Send" }).click();
     await form.locator(".result").getByText("Café Étoile").waitFor();
     await page.locator("#key").fill("sfk_notakey");
-    expect(await page.locator("#key-meaning").textContent()).toContain("A key is sfk_");
-    expect(await form.locator(".writes").textContent()).toBe("This changes records of the site that your key opens.");
+    expect(await page.locator("#key-meaning").textContent()).toContain("look like a complete key");
+    expect(await form.locator(".writes").textContent()).toBe("This changes records on the site your key belongs to.");
     await page.locator("#key").fill(`sfk_${"x".repeat(42)}`);
     await page.locator("#key-meaning").getByText("The server rejected this key.").waitFor();
     const { site } = await makeSandbox(demo.engine, "demo", { now: Date.now });

@@ -125,7 +125,10 @@ test.each([
   });
   const { rows } = await use(async (engine) => readAllRows(engine, site));
   expect(rows.filter(({ body }) => body?.includes(`"${name}"`))).toHaveLength(1);
-  expect(error).toMatchObject({ code: "conflict", message: expect.stringContaining("another machine has taken over") });
+  expect(error).toMatchObject({
+    code: "conflict",
+    message: expect.stringContaining("has failed over to another machine"),
+  });
 });
 
 async function checkFailovers(losses: readonly Loss[]): Promise<void> {

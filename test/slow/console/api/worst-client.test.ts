@@ -95,7 +95,7 @@ describe("a body", () => {
     const sockets = Array.from({ length: 9 }, half);
     const received = await Promise.race(sockets.map(responseOn));
     expect(received).toStartWith("HTTP/1.1 429 ");
-    expect(received).toContain("8 requests of this operator are being sent already");
+    expect(received).toContain("you're already sending 8 requests");
     expect((await anna.call("POST", brands, { Name: "Whole" })).status).toBe(200);
     for (const socket of sockets) socket.destroy();
     for (let response = ""; !response.startsWith("HTTP/1.1 200 "); ) {
