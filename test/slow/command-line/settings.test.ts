@@ -55,7 +55,7 @@ describe.each(engines)("serve on $name", (kind) => {
   /** Starts a server, stops it, and returns what it printed about the database. */
   async function started(args: readonly string[]): Promise<string> {
     const server = workspace.start(["serve", "--port", "0", "--log", "silent", ...args], { stdin: "" });
-    await server.until(/serves .*\n/);
+    await server.until(/Serving .*\n/);
     server.kill();
     expect(await server.exited).toBe(0);
     return server.stdout().replace(/^Storefront is listening on \S+\n/, "");

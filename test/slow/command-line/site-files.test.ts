@@ -88,7 +88,7 @@ describe.each(engines)("site files on $name", (kind) => {
     );
     const again = await workspace.run(["import-site", file, "--name", "again"]);
     expect(again.stderr).toMatch(/skipped the key sfk_.{8}: it already exists in this database/);
-    expect((await workspace.run(["restore", file])).stderr).toMatch(/`storefront export-site` wrote it/);
+    expect((await workspace.run(["restore", file])).stderr).toMatch(/it was written by `storefront export-site`/);
     expect((await workspace.run(["import-site", workspace.file("none")])).stderr).toMatch(/file not found/);
     expect(await workspace.data.check()).toEqual([]);
   });
