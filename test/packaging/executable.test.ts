@@ -152,7 +152,7 @@ describe("the executable", () => {
     await reload(server, /ENOENT.*replaced 0 of 2 processes, and kept the others/);
     const [first = 0, second] = childrenOf(server.pid);
     process.kill(first, "SIGKILL");
-    await waitUntil(() => /a worker cannot be started, .*ENOENT/.test(server.stderr()), "the report", {
+    await waitUntil(() => /can't start a worker, .*ENOENT/.test(server.stderr()), "the report", {
       output: server.stderr,
     });
     expect((await fetch(`${server.url}/healthz`, once)).status).toBe(200);

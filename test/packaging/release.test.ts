@@ -205,7 +205,7 @@ describe("third-party licences", () => {
     [undefined],
   ])("%p stops the release", (license) => {
     install({ a: { ...(license && { license }) } });
-    expect(() => thirdPartyLicenses(modules, "")).toThrow("licences that are not accepted: a");
+    expect(() => thirdPartyLicenses(modules, "")).toThrow("licences we don't accept: a");
   });
 });
 
@@ -256,6 +256,6 @@ describe("bill of materials", () => {
   test("is refused for a version that isn't the lock file's", () => {
     write("dist/console-packages.json", [{ path: "node_modules/a", name: "a", version: "1.0.0", license: "MIT" }]);
     write("package-lock.json", { packages: { "node_modules/a": { version: "1.0.1", integrity } } });
-    expect(() => consoleComponents(folder)).toThrow("package-lock.json does not have a 1.0.0");
+    expect(() => consoleComponents(folder)).toThrow("package-lock.json doesn't have a 1.0.0");
   });
 });

@@ -125,7 +125,7 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
       started.write(`Name\n${rows(500)}`);
       await waitUntil(() => isReady(started), "the command to be ready");
       started.kill("SIGINT");
-      await waitUntil(() => /again to stop at once/.test(started.stderr()), "the first signal");
+      await waitUntil(() => /again to stop now/.test(started.stderr()), "the first signal");
       await letPass(repeatWithinMs);
       started.kill("SIGINT");
       expect(await started.exited).toBe(1);
