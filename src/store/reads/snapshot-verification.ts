@@ -82,7 +82,11 @@ function verificationFamilies({ records, parts }: SnapshotVerifier, { count }: D
   return [
     counter("storefront_verified_records_total", "Records in memory compared with the database.", records),
     counter("storefront_verified_parts_total", "Parts of sites in memory compared with the database.", parts),
-    counter("storefront_verify_differences_total", "Differences between the sites in memory and those in the database.", count),
+    counter(
+      "storefront_verify_differences_total",
+      "Differences between the sites in memory and those in the database.",
+      count,
+    ),
   ];
 }
 
