@@ -299,19 +299,15 @@ describe.each(engines)("site file on $name", (kind) => {
     [
       "with a record of an unknown resource",
       (rows) => edit(rows, "records", { resource: "theirs" }),
-      /doesn't have that resource|doesn't know/,
+      /doesn't have that resource/,
     ],
     [
       "with a site among the records",
       (rows) => edit(rows, "records", { resource: "site" }),
-      /doesn't have that resource|doesn't know/,
+      /doesn't have that resource/,
     ],
     ["with a record of another site", (rows) => edit(rows, "records", { site_id: 9 }), /belongs to another site/],
-    [
-      "with a record of the system site",
-      (rows) => edit(rows, "records", { site_id: 0 }),
-      /several sites|more than one site/,
-    ],
+    ["with a record of the system site", (rows) => edit(rows, "records", { site_id: 0 }), /it has several sites/],
     [
       "with a record that differs from its journal entry",
       (rows) => edit(rows, "records", { body: brand("Other") }),
@@ -361,8 +357,8 @@ describe.each(engines)("site file on $name", (kind) => {
       (rows) => edit(rows, "sites", { counts: '{"brand":{"count":7,"revision":6}}' }),
       /the count of/,
     ],
-    ["with two sites", (rows) => rows.splice(2, 0, rows[1] as DumpedRow), /several sites|more than one site/],
-    ["with two rows of `sites`", (rows) => rows.push(rows[0] as DumpedRow), /several sites|more than one site/],
+    ["with two sites", (rows) => rows.splice(2, 0, rows[1] as DumpedRow), /it has several sites/],
+    ["with two rows of `sites`", (rows) => rows.push(rows[0] as DumpedRow), /there's more than one site/],
     ["with an invalid name", (rows) => edit(rows, "records", { body: '{"ID":1,"Name":"A B"}' }, 1), /`Name`/],
     [
       "with an invalid hostname",
@@ -386,7 +382,7 @@ describe.each(engines)("site file on $name", (kind) => {
     [
       "with a table of another version",
       (rows) => rows.push({ table: "webhooks", row: {} }),
-      /doesn't have that resource|doesn't know/,
+      /has rows that this one doesn't know/,
     ],
   ];
 

@@ -6,7 +6,7 @@
 // same head, so that followers with different cursors end up with the same one and share their pages.
 //
 // While the site doesn't change, nobody rests. So a change after a quiet period reaches all followers at once, and after the last write they catch up as fast
-// as they can. For measurements, see bench/measured/requests.md ("Followers of a site that is written to").
+// as they can. docs/decisions/requests.md says what else we tried.
 
 import { sleep } from "../../lib/background.ts";
 import { FairQueue } from "../../lib/fair-queue.ts";
