@@ -90,7 +90,7 @@ async function toIntents(resource: Resource, changes: readonly RecordChanges[], 
   const common = { site, resource: resource.name, operation: "update", actor: operatorActor, at } as const;
   for await (const { id, ifVersion, values } of yieldBetween(changes)) {
     try {
-      const valuesJson = JSON.stringify(errors.run((limits) => parseChanges(resource, values, limits)));
+      const valuesJson = JSON.stringify(errors.run((limits) => parseValues(resource, values, limits)));
       const condition = { ifVersion: ifVersion === undefined ? undefined : [ifVersion], ifEpoch: epochToKeep(head) };
       intents.push({ ...common, ...condition, id, valuesJson });
     } catch (error) {
@@ -104,7 +104,7 @@ async function toIntents(resource: Resource, changes: readonly RecordChanges[], 
 }
 
 /** @param values without the ID, which the change has separately @throws ProblemError `invalid-record` */
-function parseChanges(resource: Resource, values: unknown, limits: ErrorLimits) {
+function parseValues(resource: Resource, values: unknown, limits: ErrorLimits) {
   const parsed = parseRecordChanges(resource, values, [], limits);
   if (parsed.id === undefined) return parsed.values;
   throw invalidRecordError([{ field: "ID", ...fault("read-only", "; the ID of a record can't be changed") }]);

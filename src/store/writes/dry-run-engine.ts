@@ -34,7 +34,7 @@ export class DryRunEngine implements EngineCommits {
   readonly #engine: DryRunReads;
   readonly #site: number;
   /** Opened for the first change. */
-  #changed: ChangedRecords | undefined;
+  #changed: ScratchRecords | undefined;
   readonly #yieldIfDue = createYielder();
   /** Shared by all single batches, so changes by others are as of the first of them. */
   readonly #single = new BatchTransaction({});
@@ -102,7 +102,7 @@ export class DryRunEngine implements EngineCommits {
     const { outcomes, entries, rows } = decideBatch(intents.map(withoutConditions), state, atomic);
     withScratchErrors(() => {
       for (const row of rows) {
-        this.#changed ??= new ChangedRecords();
+        this.#changed ??= new ScratchRecords();
         this.#changed.put(row, revisions.get(row) ?? 0);
       }
     });
@@ -176,7 +176,7 @@ interface ChangedRow extends RecordRow {
   readonly before: number;
 }
 
-class ChangedRecords {
+class ScratchRecords {
   readonly #database = openScratch(
     "create table scratch.rows (resource text, id integer, revision integer, body text, before integer, primary key (resource, id)) strict, without rowid",
   );
