@@ -1,11 +1,11 @@
 // Opens a database file in a way that a power loss can't lose anything acknowledged, and lists its tables.
 
-import { Database, SQLiteError } from "bun:sqlite";
+import { Database } from "bun:sqlite";
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { systemErrorCode } from "../../lib/errors-for-log.ts";
 import { flushToDiskSync } from "../../lib/flush.ts";
-import { withSqliteErrors } from "./errors.ts";
+import { isBusy, withSqliteErrors } from "./errors.ts";
 import { logPath, logSize } from "./files.ts";
 import { requireKnownSchema } from "./migrate.ts";
 
@@ -13,7 +13,7 @@ import { requireKnownSchema } from "./migrate.ts";
 export const logLimit = 16 * 1024 * 1024;
 
 /** How long a server waits for another process's transaction. */
-const serverBusyTimeoutMs = 3000;
+export const serverBusyTimeoutMs = 3000;
 /** How long to wait between two attempts to set WAL mode. */
 const busyPauseMs = 10;
 
@@ -62,8 +62,7 @@ function setWalMode(database: Database, busyTimeoutMs: number): void {
       database.run("pragma journal_mode = wal");
       return;
     } catch (error) {
-      const isBusy = error instanceof SQLiteError && error.code?.startsWith("SQLITE_BUSY");
-      if (!isBusy || performance.now() >= giveUpAt) throw error;
+      if (!isBusy(error) || performance.now() >= giveUpAt) throw error;
       Bun.sleepSync(busyPauseMs);
     }
   }

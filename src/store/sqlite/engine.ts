@@ -52,14 +52,14 @@ export function openReadableSqlite(path: string, resources: readonly Resource[],
     return openSqlite(path, resources, options);
   } catch (error) {
     if (!isWriteProtected(error)) throw error;
-    return openReadOnlyAfter(error, path);
+    return openReadOnlyAfter(error, path, options.busyTimeoutMs);
   }
 }
 
 /** If this fails with an SQLite error, throws the first attempt's `error`, because both say the same. */
-function openReadOnlyAfter(error: unknown, path: string): Engine {
+function openReadOnlyAfter(error: unknown, path: string, busyTimeoutMs?: number): Engine {
   try {
-    return openReadOnly(path);
+    return openReadOnly(path, busyTimeoutMs);
   } catch (second) {
     throw second instanceof ProblemError ? second : error;
   }

@@ -31,6 +31,11 @@ export function fromSqlite(error: unknown, subject = "the database", path?: stri
   return error;
 }
 
+/** Whether another connection has locked the database. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof SQLiteError && error.code?.startsWith("SQLITE_BUSY") === true;
+}
+
 /** Minimum size of an index (`-shm`). SQLite creates it when the first process opens the database. */
 const minIndexBytes = 32 * 1024;
 

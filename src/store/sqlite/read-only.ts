@@ -6,6 +6,8 @@ import type { Engine } from "../../model/engine.ts";
 import { unavailableError } from "../../model/errors.ts";
 import { createOperationCalls, isRead } from "../database/operations.ts";
 import { CommitPoller, createDataVersionCheck } from "./commit-detection.ts";
+import { serverBusyTimeoutMs } from "./database.ts";
+import { fromSqlite, isBusy } from "./errors.ts";
 import { logSize } from "./files.ts";
 import { requireCurrent } from "./migrate.ts";
 import { createReader } from "./reads.ts";
@@ -27,10 +29,11 @@ export function isWriteProtected(error: unknown): boolean {
 
 /**
  * Opens the database at `path` for reading only.
- * @throws ProblemError `unavailable` if its latest changes can't be read, or an SQLite error
+ * @param busyTimeoutMs how long to wait for another process that has locked it
+ * @throws ProblemError `unavailable` if it stays locked or its latest changes can't be read, or an SQLite error
  */
-export function openReadOnly(path: string): Engine {
-  const { open, guard } = accessTo(path);
+export function openReadOnly(path: string, busyTimeoutMs = serverBusyTimeoutMs): Engine {
+  const { open, guard } = accessTo(path, busyTimeoutMs);
   const database = open();
   try {
     requireCurrent(database);
@@ -63,22 +66,28 @@ export function openReadOnly(path: string): Engine {
 }
 
 /** Opens the database with its log if SQLite can read that, otherwise as immutable. */
-function accessTo(path: string): Access {
+function accessTo(path: string, busyTimeoutMs: number): Access {
   const file = realpathSync(path);
   const address = `file:${encodeURI(file).replaceAll("?", "%3F").replaceAll("#", "%23")}`;
-  const opener = (parameters: string) => () =>
-    new Database(`${address}?${parameters}`, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+  const opener = (parameters: string) => () => {
+    const database = new Database(`${address}?${parameters}`, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+    // Even readers wait for a process that's the first to open the file or the last to close it.
+    database.run(`pragma busy_timeout = ${busyTimeoutMs}`);
+    return database;
+  };
   const withLog = opener("mode=ro");
-  if (canRead(withLog)) return { open: withLog, guard: () => {} };
+  if (canRead(withLog, file)) return { open: withLog, guard: () => {} };
   return { open: opener("immutable=1"), guard: guardImmutable(file) };
 }
 
-function canRead(open: () => Database): boolean {
+/** @throws ProblemError `unavailable` if it's locked */
+function canRead(open: () => Database, file: string): boolean {
   const database = open();
   try {
     database.query("select 1 from sqlite_master").get();
     return true;
-  } catch {
+  } catch (error) {
+    if (isBusy(error)) throw fromSqlite(error, `the database ${file}`);
     return false;
   } finally {
     database.close();

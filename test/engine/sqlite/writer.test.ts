@@ -11,6 +11,7 @@ import { allResources } from "../../../src/resources/all.ts";
 import { openEngine } from "../../../src/store/open.ts";
 import { openDatabase } from "../../../src/store/sqlite/database.ts";
 import { knownFiles } from "../../../src/store/sqlite/files.ts";
+import { openReadOnly } from "../../../src/store/sqlite/read-only.ts";
 import { Writer } from "../../../src/store/sqlite/writer.ts";
 import { createIntent } from "../../support/engine/intents.ts";
 
@@ -156,6 +157,7 @@ test.each([1, 60_000])("opening the database: waits %d ms for other processes", 
   using run = spyOn(Database.prototype, "run");
   const engine = await openEngine(`sqlite:${path}`, allResources, { timeoutMs: timeout });
   await engine.close();
+  await openReadOnly(path, timeout).close();
   const asked = run.mock.calls.map(([statement]) => statement).filter((statement) => /busy_timeout/.test(statement));
   expect(asked.length).toBeGreaterThan(0);
   expect(new Set(asked)).toEqual(new Set([`pragma busy_timeout = ${timeout}`]));
@@ -165,6 +167,17 @@ test("locked by another process: unavailable after that time", async () => {
   using other = new Database(path, { create: true });
   other.run("begin exclusive");
   expect(await failureOf(openEngine(`sqlite:${path}`, allResources, { timeoutMs: 1 }))).toBe("unavailable");
+});
+
+test("locked by another process: can't be opened read-only either, and the error says why", async () => {
+  await (await openEngine(`sqlite:${path}`, allResources)).close();
+  using other = new Database(path);
+  // As a process does while it's the first to open the file or the last to close it.
+  other.run("pragma locking_mode = exclusive");
+  other.run("begin immediate");
+  expect(() => openReadOnly(path, 1)).toThrow("database is locked");
+  other.close();
+  await openReadOnly(path, 1).close();
 });
 
 describe("a write isn't confirmed if the database is moved away", () => {
