@@ -1,7 +1,7 @@
-import { Database } from "bun:sqlite";
 import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { systemSite } from "../../src/model/system-site.ts";
+import { openSqliteFile } from "../support/engine/sqlite-file.ts";
 import { brandRequests } from "../support/programs/brand-requests.ts";
 import { openWorkspace } from "../support/programs/command.ts";
 import { dataOf } from "../support/programs/command-data.ts";
@@ -207,7 +207,7 @@ describe("restore-record", () => {
   test("prints the fields this version of the program declares, even if another version stored the record", async () => {
     const id = await create("Old");
     const { ID: _, ...declared } = await bodyOf(await send("GET", `brands/${id}.json`));
-    const database = new Database(workspace.database.slice("sqlite:".length));
+    const database = openSqliteFile(workspace.database);
     database.run("update journal set body = ? where resource = 'brand' and id = ?", [
       JSON.stringify({ ID: id, Colour: "red", Name: "Old" }),
       id,

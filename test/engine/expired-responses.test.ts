@@ -1,6 +1,5 @@
 // Responses for idempotency keys are deleted after a day, in small chunks that don't delay writes.
 
-import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import pino from "pino";
 import type { Engine } from "../../src/model/engine.ts";
@@ -10,6 +9,7 @@ import { openEngine } from "../../src/store/open.ts";
 import { startResponseExpiry } from "../../src/store/writes/response-expiry.ts";
 import { engines } from "../support/engine/engines.ts";
 import { createIntent } from "../support/engine/intents.ts";
+import { openSqliteFile } from "../support/engine/sqlite-file.ts";
 import { waitUntil } from "../support/time.ts";
 
 const now = 10 * idempotencyLifetimeMs;
@@ -88,7 +88,7 @@ test("SQLite: a failed deletion doesn't delay writes", async () => {
   const write = (name: string, at: number) =>
     engine.commit([createIntent({ at, idempotency: { keyId: 1, name, digest: "d" } })]);
   await write("old", 1);
-  using database = new Database(url.replace("sqlite:", ""));
+  using database = openSqliteFile(url);
   database.run("create trigger slow before delete on idempotency begin select raise(abort, 'slow'); end");
   expect(await write("new", now)).toMatchObject([{ kind: "done" }]);
   await engine.close();

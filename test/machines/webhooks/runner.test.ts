@@ -1,7 +1,6 @@
 // How a process delivers webhooks, by a clock that tests set: when it scans them all, how long its leases last, and what happens if it pauses a webhook that an
 // operator resumes.
 
-import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,6 +20,7 @@ import type { Clock } from "../../../src/webhooks/clock.ts";
 import { acquireLease, type WebhookLease } from "../../../src/webhooks/lease.ts";
 import { WebhookRunner } from "../../../src/webhooks/runner.ts";
 import type { Delivery, DeliveryResponse } from "../../../src/webhooks/send.ts";
+import { openSqliteFile } from "../../support/engine/sqlite-file.ts";
 import { ticks, waitUntil } from "../../support/time.ts";
 import { createTestWebhook } from "../../support/webhooks/test-webhook.ts";
 
@@ -327,7 +327,7 @@ test("sandbox reset during a delivery: sends nothing about the old sandbox", asy
   const renew = () => makeSandbox(engine, "garden", { now: () => clock.at });
   const { site: former } = await renew();
   const key = await createTestWebhook(engine, former.ID, "https://erp.example/");
-  using database = new Database(join(folder, "test.db"));
+  using database = openSqliteFile(join(folder, "test.db"));
   let leases = 0;
   const renewing: Engine = {
     ...engine,

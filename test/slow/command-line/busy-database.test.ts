@@ -1,11 +1,11 @@
 // A command waits longer for a busy database than a server does.
 
-import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import postgres from "postgres";
 import { createSite } from "../../../src/operator/sites/sites.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { openEngine } from "../../../src/store/open.ts";
+import { openSqliteFile } from "../../support/engine/sqlite-file.ts";
 import { type OpenedDatabases, openDatabases } from "../../support/postgres/databases.ts";
 import { openWorkspace, type Workspace } from "../../support/programs/command.ts";
 import { waitUntil } from "../../support/time.ts";
@@ -36,7 +36,7 @@ afterEach(async () => {
 test("on SQLite, a command waits for another process's transaction", async () => {
   await workspace.mustRun(["site", "add", "shop"]);
   const waitForServer = await openServer(workspace.database);
-  using database = new Database(workspace.file("test.db"));
+  using database = openSqliteFile(workspace.database);
   database.run("begin immediate");
   const commands = [
     ["site", "add", "garden"],

@@ -16,6 +16,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openSqliteFile } from "../../support/engine/sqlite-file.ts";
 import {
   fetchWithKey,
   openWorkspace,
@@ -231,7 +232,7 @@ test("after kill -9 during writes, every acknowledged write is stored, and a rep
 
 test("while another process locks the database, a write gets a 503 without internals, and later writes succeed", async () => {
   const server = await workspace.serve();
-  const holder = new Database(workspace.file("test.db"));
+  const holder = openSqliteFile(workspace.database);
   holder.run("begin immediate");
   const failed = await create(server.url, "Too early");
   expect(failed.status).toBe(503);

@@ -1,11 +1,11 @@
 // An interrupted import or undo reports its changes and stores nothing after that. An interrupted sandbox copy leaves nothing behind.
 
-import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { repeatWithinMs, waitUntilAborted } from "../../../src/commands/shared/interrupt.ts";
 import { getSite } from "../../../src/operator/sites/sites.ts";
 import { createIntent } from "../../support/engine/intents.ts";
+import { openSqliteFile } from "../../support/engine/sqlite-file.ts";
 import { startPostgres } from "../../support/postgres/server.ts";
 import { openWorkspace, type Started } from "../../support/programs/command.ts";
 import { type Data, dataOf } from "../../support/programs/command-data.ts";
@@ -141,7 +141,7 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
       await postgres.signal("SIGSTOP");
       return () => postgres.signal("SIGCONT");
     }
-    const holder = new Database(workspace.file("test.db"));
+    const holder = openSqliteFile(workspace.database);
     holder.run("begin immediate");
     return () => holder.close();
   }
@@ -159,7 +159,7 @@ test("an interrupted undo in chunks reports where it stopped, and the command fo
     await engine.commitAtomically(batches(), () => {});
     return ID;
   });
-  using database = new Database(workspace.file("test.db"));
+  using database = openSqliteFile(workspace.database);
   // From the second chunk on, each takes a second, so that the signal arrives before the last one.
   database.run(`create trigger slow after insert on journal when new.revision > ${count + 5000} begin
     select count(*) from (with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 1000) select n from numbers);
@@ -193,7 +193,7 @@ test("an interrupted sandbox copy says that nothing is left behind, and leaves n
       await engine.commit(Array.from({ length: 500 }, () => createIntent({ site: ID })));
     return ID;
   });
-  using database = new Database(workspace.file("test.db"));
+  using database = openSqliteFile(workspace.database);
   // From the second batch on, each takes half a second, so that the signal arrives before the last of twenty even on a busy machine.
   database.run(`create trigger slow after insert on journal when new.revision > 500 begin
     select count(*) from (with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 10000) select n from numbers);

@@ -1,6 +1,5 @@
 // `Idempotency-Key` (contract section 7) on both engines, with a second process on the same database.
 
-import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,6 +15,7 @@ import { allResources } from "../../../src/resources/all.ts";
 import { openEngine } from "../../../src/store/open.ts";
 import { engines } from "../../support/engine/engines.ts";
 import { createIntent } from "../../support/engine/intents.ts";
+import { openSqliteFile } from "../../support/engine/sqlite-file.ts";
 import { call, startTestServer, type TestResponse, type TestServer } from "../../support/http/server.ts";
 import { type ServerProcess, startProcess } from "../../support/programs/processes.ts";
 
@@ -406,7 +406,7 @@ describe("Idempotency-Key while the first request is still running", () => {
     const server = await startTestServer();
     const old = server.key;
     const { key } = isReplaced ? await rotateKey(server.engine, old, hour, Date.now()) : { key: old };
-    const holder = new Database(server.database.replace("sqlite:", ""));
+    const holder = openSqliteFile(server.database);
     holder.run("begin immediate");
     const [headers, body] = [{ "Idempotency-Key": "a" }, { Name: "one" }];
     const both = [old, key].map((sent) => server.call("POST", list, { headers, body, key: sent }));

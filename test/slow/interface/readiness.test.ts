@@ -1,6 +1,5 @@
 // `/readyz` is 503 while writes are impossible (contract section 11), and costs the database almost nothing.
 
-import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -10,6 +9,7 @@ import { Readiness } from "../../../src/http/health.ts";
 import type { Engine } from "../../../src/model/engine.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { openEngine } from "../../../src/store/open.ts";
+import { openSqliteFile } from "../../support/engine/sqlite-file.ts";
 import { startTestServer, type TestServer } from "../../support/http/server.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
 import { waitUntil } from "../../support/time.ts";
@@ -27,7 +27,7 @@ describe("readiness on SQLite", () => {
   test("not ready while another program has locked the database", async () => {
     const server = await startTestServer();
     expect(await status(server)).toBe(200);
-    const other = new Database(server.database.replace("sqlite:", ""));
+    const other = openSqliteFile(server.database);
     other.run("begin immediate");
     const [write] = await Promise.all([writes(server), becomes(server, 503)]);
     expect(write).toBe(503);

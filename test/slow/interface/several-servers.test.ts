@@ -1,6 +1,5 @@
 // Several servers on one database: reads see every process's earlier writes, even after pruning or a restore.
 
-import { Database } from "bun:sqlite";
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,6 +15,7 @@ import { measureIntervalMs } from "../../../src/store/reads/memory-budget.ts";
 import { SiteViews } from "../../../src/store/reads/site-views.ts";
 import { createIntent } from "../../support/engine/intents.ts";
 import { loadUpToDate } from "../../support/engine/snapshots.ts";
+import { openSqliteFile } from "../../support/engine/sqlite-file.ts";
 import { call, startTestServer } from "../../support/http/server.ts";
 import { letPass, waitUntil } from "../../support/time.ts";
 
@@ -113,7 +113,7 @@ test("thousands of changes by another process are in the next read", async () =>
 test("a site whose journal was pruned is loaded again", async () => {
   await onSecond("GET", "/restapi/brands.json");
   await first.call("POST", "/restapi/brands.json", { body: { Name: "before the pruning" } });
-  const database = new Database(first.database.slice("sqlite:".length));
+  const database = openSqliteFile(first.database);
   database.run("delete from journal where site_id = 1");
   database.close();
   expect((await onSecond("GET", "/restapi/brands.json")).text).toContain("before the pruning");

@@ -1,6 +1,5 @@
 // Writes that wait for the database while an operator changes their key or site.
 
-import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { nextImmediate } from "../../../src/lib/yielding.ts";
@@ -8,6 +7,7 @@ import { makeSandbox } from "../../../src/operator/sandbox/make-sandbox.ts";
 import { createKey, revokeKey, setKey } from "../../../src/operator/sites/keys.ts";
 import { setSite } from "../../../src/operator/sites/sites.ts";
 import { engines } from "../../support/engine/engines.ts";
+import { openSqliteFile } from "../../support/engine/sqlite-file.ts";
 import { startTestServer, type TestServer } from "../../support/http/server.ts";
 import { waitUntil } from "../../support/time.ts";
 
@@ -69,7 +69,7 @@ describe.each(engines)("on $name", (kind) => {
 /** Makes writes wait the way another process's long transaction does, on PostgreSQL only those to `site`. Returns a function that lets them go on. */
 async function blockWrites(url: string, site: number): Promise<() => Promise<void>> {
   if (url.startsWith("sqlite:")) {
-    const database = new Database(url.replace("sqlite:", ""));
+    const database = openSqliteFile(url);
     database.run("begin immediate");
     return async () => database.close();
   }

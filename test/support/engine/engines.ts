@@ -1,6 +1,5 @@
 // The databases that engine tests run on.
 
-import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,6 +8,7 @@ import type { Engine } from "../../../src/model/engine.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { openEngine } from "../../../src/store/open.ts";
 import { type OpenedDatabases, openDatabases } from "../postgres/databases.ts";
+import { openSqliteFile } from "./sqlite-file.ts";
 
 /**
  * The highest ID of a site that tests create. Tests that need a site without changes count up from here, because an engine stores records for any site, even
@@ -102,7 +102,7 @@ function sqlite(): EngineKind {
   let folder: string;
   let files = 0;
   const select = async (url: string, text: string) => {
-    using database = new Database(url.replace("sqlite:", ""));
+    using database = openSqliteFile(url);
     return database.query(text).all();
   };
   const newDatabase = async () => `sqlite:${join(folder, `${++files}.db`)}`;
@@ -116,14 +116,13 @@ function sqlite(): EngineKind {
     newEmptyDatabase: newDatabase,
     select,
     run: async (url, text) => {
-      using database = new Database(url.replace("sqlite:", ""));
-      database.run("pragma busy_timeout = 3000");
+      using database = openSqliteFile(url);
       database.run(text);
     },
     extraTables: (url) =>
       select(url, "select name from sqlite_master where type = 'table' and name like 'storefront_%'"),
     obstruct: async (url) => {
-      const database = new Database(url.replace("sqlite:", ""));
+      const database = openSqliteFile(url);
       database.run("begin immediate");
       return () => database.close();
     },

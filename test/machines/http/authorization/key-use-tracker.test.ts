@@ -1,6 +1,5 @@
 // Each key's last use: when a server stores it, and what happens if the database fails.
 
-import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,6 +9,7 @@ import { KeyUseTracker } from "../../../../src/http/authorization/key-use-tracke
 import type { Engine } from "../../../../src/model/engine.ts";
 import { allResources } from "../../../../src/resources/all.ts";
 import { openEngine } from "../../../../src/store/open.ts";
+import { openSqliteFile } from "../../../support/engine/sqlite-file.ts";
 
 let folder: string;
 let engine: Engine;
@@ -59,7 +59,7 @@ describe("last use, database failure", () => {
     uses.trackUse(1, 1000);
   });
   const breakStore = () => {
-    using database = new Database(join(folder, "test.db"));
+    using database = openSqliteFile(join(folder, "test.db"));
     database.run("drop table key_uses");
   };
 
