@@ -6,10 +6,9 @@ import { connect } from "node:net";
 import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
-import { limitReceiveBuffer } from "../../src/wire/socket-options.ts";
 import { makeCertificate } from "../support/http/certificate.ts";
 import { block } from "../support/time.ts";
-import { openClient, toRequest, type WireClient } from "../support/wire/client.ts";
+import { limitReceiving, openClient, receiveBufferBytes, toRequest, type WireClient } from "../support/wire/client.ts";
 import { advanceClockAfterArrival, waitForArrival } from "../support/wire/clock.ts";
 import { echo, startListener, text } from "../support/wire/listener.ts";
 
@@ -55,16 +54,13 @@ async function descriptors(): Promise<number> {
   return least;
 }
 
-/** The bytes that a slow client reads at once: so much of its buffer (below) that its kernel asks the server for more. */
-const partBytes = 256 * 1024;
+/** The bytes that a slow client reads at once: so much of its buffer that its kernel asks the server for more. */
+const partBytes = receiveBufferBytes;
 
-/**
- * Lets a client read only as many bytes as the result of this function allows, and at first a few. The buffer of its kernel stays small: usually it
- * grows with the speed of the machine, up to many MiB, and the kernel asks for more only when a sixteenth is free.
- */
-function limitReading({ socket }: WireClient): (bytes: number) => void {
-  const { _handle } = socket as unknown as { readonly _handle: { readonly fd: number } };
-  limitReceiveBuffer(_handle.fd, 256 * 1024);
+/** Lets a client read only as many bytes as the result of this function allows, and at first a few. */
+function limitReading(client: WireClient): (bytes: number) => void {
+  const { socket } = client;
+  limitReceiving(client);
   let left = 0;
   socket.on("data", (part: Buffer) => {
     left -= part.length;

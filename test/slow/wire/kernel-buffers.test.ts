@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { Listener } from "../../../src/wire/listen.ts";
 import { waitUntil, waitUntilSettled } from "../../support/time.ts";
-import { openClient, toRequest, type WireClient } from "../../support/wire/client.ts";
+import { limitReceiving, openClient, toRequest, type WireClient } from "../../support/wire/client.ts";
 import { startListener } from "../../support/wire/listener.ts";
 
 /** Maximum bytes that a client can send before the server reads them. It is twice the requested buffer, because the kernel counts its own data too. */
@@ -57,6 +57,7 @@ function startWithLimits(places: number): void {
 /** Opens a client that requests the body, reads about a quarter of it, and stops reading. */
 async function openStopping(): Promise<WireClient> {
   const client = await open();
+  limitReceiving(client);
   let received = 0;
   const stop = (part: Buffer) => {
     received += part.length;

@@ -6,7 +6,7 @@ import type { Listener } from "../../../src/wire/listen.ts";
 import type { Incident, WireRequest } from "../../../src/wire/request.ts";
 import type { WireResponse } from "../../../src/wire/response.ts";
 import { waitUntil } from "../../support/time.ts";
-import { openClient, toRequest, type WireClient } from "../../support/wire/client.ts";
+import { limitReceiving, openClient, toRequest, type WireClient } from "../../support/wire/client.ts";
 import { echo, startListener } from "../../support/wire/listener.ts";
 
 const large = 12 * 2 ** 20;
@@ -99,6 +99,7 @@ describe("above the limit of memory", () => {
     // Memory for the longer response and two and a half large responses.
     start(5.5 * large);
     const slow = await openSilent(get("/longer"));
+    limitReceiving(slow);
     await openSilent(get("/own"));
     slow.socket.resume();
     // More than the kernel buffers of both sides, so that the connection has made progress.

@@ -1,6 +1,7 @@
 // A client that sends and receives raw bytes. It reports them as soon as they arrive, so that no test waits longer than it has to.
 
 import { connect, type Socket } from "node:net";
+import { limitReceiveBuffer } from "../../../src/wire/socket-options.ts";
 
 export interface ReceivedResponse {
   readonly status: number;
@@ -90,6 +91,18 @@ export async function openClient(port: number, through?: Socket): Promise<WireCl
     socket.once("error", reject);
   });
   return client;
+}
+
+/** Bytes that a client's kernel receives before the client reads them, after `limitReceiving`. Linux doubles this. */
+export const receiveBufferBytes = 256 * 1024;
+
+/**
+ * Keeps the receive buffer of a client's kernel small, on Linux. Call this for a client that reads and then stops: by default, its buffer grows while it
+ * reads, and on a busy machine up to 32 MiB, so nobody knows what the server has left to send.
+ */
+export function limitReceiving({ socket }: WireClient): void {
+  const { _handle } = socket as unknown as { readonly _handle: { readonly fd: number } };
+  limitReceiveBuffer(_handle.fd, receiveBufferBytes);
 }
 
 /** Returns the complete responses in `received`, including interim ones. `isHead` gets a response's index, and returns true if it's for HEAD. */
