@@ -34,6 +34,12 @@ export function fieldNames(resource: Resource): string[] {
   return ["ID", ...resource.textFields.map((textField) => textField.path)];
 }
 
+/** Returns what a spreadsheet calls the column at `index`, from 0: A to Z, then AA and so on. */
+export function columnLetter(index: number): string {
+  const before = index < 26 ? "" : columnLetter(Math.floor(index / 26) - 1);
+  return before + String.fromCharCode(65 + (index % 26));
+}
+
 /** Returns the header row with its line end. */
 export function csvHeader(resource: Resource, delimiter?: string): string {
   return toCsvRow(fieldNames(resource), delimiter);

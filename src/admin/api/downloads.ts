@@ -6,7 +6,12 @@ import { LongWork } from "../long-work.ts";
 
 export const maxDownloadBytes = 64 * 1024 * 1024;
 
-export const mediaTypes = { csv: "text/csv", json: "application/json", xml: "application/xml" };
+export const mediaTypes = {
+  csv: "text/csv",
+  json: "application/json",
+  xml: "application/xml",
+  xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+};
 
 /** @param what the file, as the subject of a sentence */
 export function tooLargeError(what: string): ProblemError {

@@ -148,7 +148,7 @@ async function rejectedRows({ job }: OpenImport): Promise<FileContent> {
 function parseOptions(input: ReceivedBody<CheckBody>, { job: { resource } }: OpenImport): JobOptions {
   const { mapping } = input;
   const findMissing = parseBoolean(input, "findMissing") ?? false;
-  const format = parseChoice(input, "format", fileFormats);
+  const format = parseChoice(input as ReceivedBody<{ format: string }>, "format", fileFormats);
   const match = parseOptionalText(input, "match");
   getMatchField(resource, match);
   if (format !== "csv") return { format, match, findMissing };

@@ -191,7 +191,7 @@ export type RestoreBody = { readonly revision?: number };
 // Imports
 
 export type ImportKind = "created" | "updated" | "unchanged" | "rejected";
-type ImportFormat = "csv" | "json" | "xml";
+type ImportFormat = "csv" | "json" | "xml" | "xlsx";
 
 export interface ImportInfo {
   readonly id: string;
@@ -254,10 +254,26 @@ export type ImportRowsResponse = { readonly rows: readonly ImportRowInfo[]; read
 /** The resource's path, and the name of the file. */
 export type NewImportBody = { readonly resource: string; readonly name: string };
 
-/** Overrides the detected encoding and delimiter of a CSV file. */
-export type DialectBody = { readonly encoding?: string | undefined; readonly delimiter?: string | undefined };
+/** How to read a table. Everything is detected by default. */
+export interface DialectBody {
+  /** Of a CSV file. */
+  readonly encoding?: string | undefined;
+  /** Of a CSV file. */
+  readonly delimiter?: string | undefined;
+  /** The name of a workbook's sheet. */
+  readonly sheet?: string | undefined;
+  /** The number of the row that names the columns, as a spreadsheet shows it. 0 if no row does. */
+  readonly headerRow?: number | undefined;
+}
+
+/** A column of a CSV file or workbook. */
 export type ColumnInfo = {
+  /** Its letter in a spreadsheet. */
+  readonly letter: string;
+  /** An empty string if it has none. */
   readonly name: string;
+  /** What a mapping calls it: its name, or its letter if the name is empty or repeated. */
+  readonly key: string;
   /** The suggested field for this column. */
   readonly field?: string | undefined;
   /** Whether the suggestion is a guess, because the column's name isn't a field's. */
@@ -265,10 +281,14 @@ export type ColumnInfo = {
   readonly samples: readonly string[];
 };
 
-/** A preview of the file: its detected format, and a CSV file's columns. */
+/** A preview of the file: its format, and how it's read if it's a table (CSV or a workbook). */
 export interface FilePreviewResponse extends DialectBody {
   readonly format: ImportFormat;
-  readonly columns?: readonly ColumnInfo[];
+  /** The sheets of a workbook. */
+  readonly sheets?: readonly string[] | undefined;
+  /** The first ten rows with content, whatever the header row. Cells are cut to 200 characters. */
+  readonly rows?: readonly { readonly number: number; readonly cells: readonly string[] }[] | undefined;
+  readonly columns?: readonly ColumnInfo[] | undefined;
 }
 
 /** A column mapping, in the same format as the file for `import --map`. */
@@ -276,7 +296,6 @@ export type ImportMapping = { readonly fields: Readonly<Record<string, unknown>>
 
 /** Options of the check, which the import then uses too. */
 export interface CheckBody extends DialectBody {
-  readonly format: ImportFormat;
   readonly mapping?: ImportMapping | undefined;
   readonly match?: string | undefined;
   /** Whether to look for records that aren't in the file. */

@@ -12,7 +12,7 @@ import { fault, invalidRecordError, ProblemError } from "../../model/errors.ts";
 import { findListOfRecords } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 
-export const fileFormats = ["csv", "json", "xml"] as const;
+export const fileFormats = ["csv", "json", "xml", "xlsx"] as const;
 export type FileFormat = (typeof fileFormats)[number];
 
 /** By file extension. */
@@ -31,12 +31,20 @@ export interface NumberedRow {
   readonly number: number;
   readonly decoded: Decoded;
   readonly source: RowSource;
+  /** What isn't imported as people see it, such as a cell that Excel shows as `####`. */
+  readonly warnings?: readonly RowWarning[] | undefined;
   /** Whether the row isn't imported. Its record still counts as present in the file, so it isn't removed (missing-from-file.ts). */
   readonly isExcluded?: boolean | undefined;
 }
 
-/** The original text of a row, for the file of rejected rows. */
-export type RowSource = CsvSource | ItemSource;
+export interface RowWarning {
+  /** A column's name, or its letter if it has none. */
+  readonly column?: string | undefined;
+  readonly detail: string;
+}
+
+/** The original content of a row, for the file of rejected rows. */
+export type RowSource = TableSource | ItemSource;
 
 /** A record in a JSON or XML file. */
 export interface ItemSource {
@@ -46,11 +54,13 @@ export interface ItemSource {
   readonly declarations?: string | undefined;
 }
 
-export interface CsvSource {
-  readonly format: "csv";
+/** A row of a CSV file or a workbook. */
+export interface TableSource {
+  readonly format: "csv" | "xlsx";
+  /** The header has the columns' letters if no row names them. The delimiter is for CSV. */
   readonly table: { readonly header: readonly string[]; readonly delimiter: string };
   readonly cells: readonly string[];
-  /** The whole row, if its quoting is wrong. */
+  /** The whole row in CSV, if its quoting is wrong. */
   readonly text: string | undefined;
 }
 
@@ -80,6 +90,7 @@ export async function* readRows(
   options: CsvOptions = {},
 ): AsyncGenerator<NumberedRow> {
   try {
+    if (format === "xlsx") throw new ProblemError("not-implemented", "workbooks can't be imported yet");
     yield* format === "csv" ? readCsv(resource, bytes, options) : readItems(resource, bytes, format);
   } catch (error) {
     throw toFileError(error);
@@ -143,7 +154,7 @@ async function* readCsv(
   { delimiter, encoding, mapping, onSkipped }: CsvOptions,
 ): AsyncGenerator<NumberedRow> {
   let plan: CellPlan | undefined;
-  let table: CsvSource["table"] = { header: [], delimiter: "" };
+  let table: TableSource["table"] = { header: [], delimiter: "" };
   let isHeader = (_: readonly string[]) => false;
   for await (const read of readCsvRows(decodeText(bytes, encoding, encodingHint), delimiter)) {
     for (const { number, cells, fault: quoting } of read.rows) {

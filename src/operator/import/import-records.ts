@@ -438,9 +438,9 @@ function parseInput({ input, fieldErrors }: NumberedRow["decoded"]): RowInput {
   throw invalidRecordError([{ field: "", ...wrongTypeFault("object", input) }]);
 }
 
-/** In characters. A CSV row includes its header, which is spooled with each row. */
+/** In characters. A table's row includes its header, which is spooled with each row. */
 function lengthOf(source: RowSource): number {
-  if (source.format !== "csv") return source.text.length;
+  if (!("cells" in source)) return source.text.length;
   const cells = [source.table.header, source.cells].flat();
   return cells.reduce((sum, cell) => sum + cell.length + 1, 0);
 }

@@ -9,11 +9,11 @@ import type { FieldError } from "../../model/errors.ts";
 import { requireFolder, writeFile } from "../files/atomic-file.ts";
 import {
   annotationNames,
-  type CsvSource,
   type FileFormat,
   type ItemSource,
   type NumberedRow,
   type RowSource,
+  type TableSource,
 } from "./file-rows.ts";
 
 interface RejectedRowsFile {
@@ -46,7 +46,7 @@ export function openRejectedRowsFile(file: string): RejectedRowsFile {
       if (isFirst) frame = frameOf(row.source);
       output ??= openOutput(file);
       let text = formatRejectedRow(row, fieldErrors);
-      if (row.source.format === "csv" && row.source.text !== undefined) [text, deferredRow] = [deferredRow, text];
+      if ("cells" in row.source && row.source.text !== undefined) [text, deferredRow] = [deferredRow, text];
       await output.write((isFirst ? frame.start : frame.separator) + text);
     },
     close,
@@ -87,6 +87,7 @@ interface FileFrame {
 
 const frames: Record<FileFormat, FileFrame> = {
   csv: { start: "", separator: "", end: "" },
+  xlsx: { start: "", separator: "", end: "" },
   json: { start: "[\n", separator: ",\n", end: "\n]\n" },
   xml: { start: '<?xml version="1.0" encoding="utf-8"?>\n<Results>\n', separator: "", end: "</Results>\n" },
 };
@@ -94,23 +95,23 @@ const frames: Record<FileFormat, FileFrame> = {
 /** @param source the first row */
 function frameOf(source: RowSource): FileFrame {
   const frame = frames[source.format];
-  if (source.format === "csv") return { ...frame, start: headerOf(source) };
+  if ("cells" in source) return { ...frame, start: headerOf(source) };
   return { ...frame, start: frame.start.replace("<Results", () => `<Results${source.declarations ?? ""}`) };
 }
 
 function formatRejectedRow({ number, source }: NumberedRow, fieldErrors: readonly FieldError[]): string {
   const fault = fieldErrors.map(({ field, detail }) => (field ? `${field}: ${detail}` : detail)).join("; ");
-  if (source.format === "csv") return toLine(number, source, fault);
+  if ("cells" in source) return toLine(number, source, fault);
   if (source.format === "json") return toObject(number, source, fault);
   return `<!-- row ${number}: ${escapeXmlComment(fault)} -->\n${source.text}\n`;
 }
 
-function headerOf({ table }: CsvSource): string {
+function headerOf({ table }: TableSource): string {
   const header = hasAnnotations(table.header) ? table.header : [...annotationNames, ...table.header];
   return `${byteOrderMark}${toCsvRow(header, table.delimiter)}`;
 }
 
-function toLine(row: number, { table, cells, text }: CsvSource, fault: string): string {
+function toLine(row: number, { table, cells, text }: TableSource, fault: string): string {
   const { header, delimiter } = table;
   if (text === undefined)
     return toCsvRow([row, fault, ...(hasAnnotations(header) ? cells.slice(2) : cells)], delimiter);

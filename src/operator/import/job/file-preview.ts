@@ -1,6 +1,6 @@
 // Previews an uploaded file: its format, encoding, columns and first rows.
 
-import { readCsvRows } from "../../../formats/csv.ts";
+import { columnLetter, readCsvRows } from "../../../formats/csv.ts";
 import { decodeStart, decodeText, recognizeUnicode } from "../../../formats/text-encoding.ts";
 import { ProblemError } from "../../../model/errors.ts";
 import type { Resource } from "../../../model/resource.ts";
@@ -17,7 +17,9 @@ interface UploadPreview {
 }
 
 interface FileColumn {
+  readonly letter: string;
   readonly name: string;
+  readonly key: string;
   /** The field this column probably has (column-guess.ts), if any. */
   readonly field: string | undefined;
   /** Whether the column isn't simply named after the field. */
@@ -51,7 +53,9 @@ export async function previewUpload(
   if (header.length > maxColumns)
     throw new ProblemError("bad-request", `the file has more than ${maxColumns} columns; check its delimiter`);
   const columns = header.map((name, index) => ({
+    letter: columnLetter(index),
     name,
+    key: name.trim() === "" || header.indexOf(name) !== header.lastIndexOf(name) ? columnLetter(index) : name,
     samples: others.map((cells) => (cells[index] ?? "").slice(0, maxSampleLength)),
   }));
   const fields = guessFields(resource, columns);
