@@ -10,6 +10,7 @@ import { formatOption, requireCsv, withDelimiterOption } from "./shared/csv-opti
 import { withSite } from "./shared/database.ts";
 import { fileArgument, resourceArgument, type SiteOptions, withSiteOption } from "./shared/options.ts";
 import { printAll } from "./shared/output.ts";
+import { UsageError } from "./shared/usage-error.ts";
 
 interface ExportFlags extends SiteOptions {
   readonly format?: FileFormat;
@@ -28,10 +29,12 @@ export function exportCommand(): Command {
       const { delimiter = isTsv(file ?? "") ? "\t" : undefined } = options;
       requireCsv(format, { delimiter: options.delimiter });
       const isFile = file !== undefined && !isStandardOutput(file);
+      if (format === "xlsx" && !isFile && process.stdout.isTTY)
+        throw new UsageError("a workbook can't be shown in a terminal; add a file name");
       await withSite(options, async (engine, site) => {
-        const text = exportRecords(engine, site.ID, resource, format, { delimiter, isFile });
-        if (isFile) await writeFile(file, text);
-        else await printAll(text);
+        const content = exportRecords(engine, site.ID, resource, format, { delimiter, isFile });
+        if (isFile) await writeFile(file, content);
+        else await printAll(content);
       });
     },
   );

@@ -47,11 +47,12 @@ export function csvHeader(resource: Resource, delimiter?: string): string {
 
 /** Returns one row per record, with line ends. */
 export function csvLines(resource: Resource, records: readonly StorefrontRecord[], delimiter?: string): string {
-  const rows = records.map((record) => [
-    record.ID,
-    ...resource.textFields.map((textField) => valueAt(record, textField)),
-  ]);
-  return rows.map((row) => toCsvRow(row, delimiter)).join("");
+  return records.map((record) => toCsvRow(toCells(resource, record), delimiter)).join("");
+}
+
+/** Returns a record's values in the order of `fieldNames`. */
+export function toCells(resource: Resource, record: StorefrontRecord): (string | number)[] {
+  return [record.ID, ...resource.textFields.map((textField) => valueAt(record, textField))];
 }
 
 /** Whether a column has annotations, such as the reason why a row was rejected. Such a column is not a field. */

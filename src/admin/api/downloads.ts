@@ -1,16 +1,18 @@
 // Responses that the browser saves as files.
 
+import { workbookMediaType } from "../../formats/workbook/write-workbook.ts";
 import { ProblemError } from "../../model/errors.ts";
+import type { FileFormat } from "../../operator/import/file-rows.ts";
 import type { ActionContext, FileContent } from "../action-routes.ts";
 import { LongWork } from "../long-work.ts";
 
 export const maxDownloadBytes = 64 * 1024 * 1024;
 
-export const mediaTypes = {
-  csv: "text/csv",
-  json: "application/json",
-  xml: "application/xml",
-  xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+export const mediaTypes: Readonly<Record<FileFormat, string>> = {
+  csv: "text/csv; charset=utf-8",
+  json: "application/json; charset=utf-8",
+  xml: "application/xml; charset=utf-8",
+  xlsx: workbookMediaType,
 };
 
 /** @param what the file, as the subject of a sentence */
@@ -28,23 +30,27 @@ const files = new LongWork(2);
 const minPartLength = 1 << 16;
 
 /**
- * Collects a file from its texts. Stops early if the client disconnects.
+ * Collects a file from its texts or bytes. Stops early if the client disconnects.
  * @param what the file, as the subject of a sentence
  * @throws ProblemError `too-large`
  */
-export function collectFile(texts: AsyncIterable<string>, call: ActionContext, what: string): Promise<Buffer[]> {
+export function collectFile(
+  content: AsyncIterable<string | Uint8Array>,
+  call: ActionContext,
+  what: string,
+): Promise<Uint8Array[]> {
   return files.run(call, async () => {
-    const parts: Buffer[] = [];
+    const parts: Uint8Array[] = [];
     let [size, text] = [0, ""];
-    const addPart = () => {
-      const part = Buffer.from(text);
+    const addPart = (part: Uint8Array = Buffer.from(text)) => {
       [size, text] = [size + part.length, ""];
       if (size > maxDownloadBytes) throw tooLargeError(what);
       parts.push(part);
     };
-    for await (const next of texts) {
+    for await (const next of content) {
       if (call.request.isAbandoned) return parts;
-      text += next;
+      if (typeof next !== "string") addPart(next);
+      else text += next;
       if (text.length >= minPartLength) addPart();
     }
     addPart();

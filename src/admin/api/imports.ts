@@ -142,7 +142,7 @@ async function rejectedRows({ job }: OpenImport): Promise<FileContent> {
   const { path, format } = job.rejects;
   const file = Bun.file(path);
   if (file.size > maxDownloadBytes) throw tooLargeError("the file of rejected rows");
-  return toFile(await file.bytes(), `${mediaTypes[format]}; charset=utf-8`, `rejected.${format}`);
+  return toFile(await file.bytes(), mediaTypes[format], `rejected.${format}`);
 }
 
 function parseOptions(input: ReceivedBody<CheckBody>, { job: { resource } }: OpenImport): JobOptions {

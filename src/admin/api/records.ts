@@ -121,7 +121,7 @@ async function download(call: ActionContext): Promise<FileContent> {
     call,
     "the export",
   );
-  return toFile(parts, `${mediaTypes[format]}; charset=utf-8`, `${site.Name}-${resource.path}.${format}`);
+  return toFile(parts, mediaTypes[format], `${site.Name}-${resource.path}.${format}`);
 }
 
 /** The declarations that the console builds its lists and forms from. */

@@ -42,9 +42,9 @@ export function toMinute(instant: string): string {
  * @returns false if the reader of stdout has closed it, as `head` does
  * @throws ProblemError `unavailable` if it can't be written, for example because the disk is full
  */
-export function printText(text: string): boolean {
+export function printText(text: string | Uint8Array): boolean {
   try {
-    writeAll(1, Buffer.from(text));
+    writeAll(1, typeof text === "string" ? Buffer.from(text) : text);
     return true;
   } catch (error) {
     if (systemErrorCode(error) === "EPIPE") return false;
@@ -53,7 +53,7 @@ export function printText(text: string): boolean {
 }
 
 /** Stops without an error if the reader of stdout closes it. */
-export async function printAll(texts: AsyncIterable<string>): Promise<void> {
+export async function printAll(texts: AsyncIterable<string | Uint8Array>): Promise<void> {
   for await (const text of texts) if (!printText(text)) return;
 }
 

@@ -40,7 +40,7 @@ const staleAfterMs = 60 * 60_000;
  */
 export async function writeFile(
   file: string,
-  content: AsyncIterable<string>,
+  content: AsyncIterable<string | Uint8Array>,
   { through, mode = 0o666 }: OutputOptions = {},
 ): Promise<void> {
   const writeTo = (to: Writable) => pipeline([Readable.from(content), ...(through ? [through] : []), to]);

@@ -1,12 +1,13 @@
 // Exports a resource's records in the formats that imports read.
 
-import { byteOrderMark, csvHeader, csvLines } from "../../formats/csv.ts";
+import { byteOrderMark, csvHeader, csvLines, fieldNames, toCells } from "../../formats/csv.ts";
 import { json } from "../../formats/json.ts";
+import { writeWorkbook } from "../../formats/workbook/write-workbook.ts";
 import { xml } from "../../formats/xml.ts";
 import { createYielder } from "../../lib/yielding.ts";
 import type { Engine } from "../../model/engine.ts";
 import { toDeclaredJson } from "../../model/record.ts";
-import type { Resource } from "../../model/resource.ts";
+import { findTextField, type Resource } from "../../model/resource.ts";
 import type { FileFormat } from "../import/file-rows.ts";
 
 /** Records per chunk. */
@@ -26,13 +27,17 @@ export async function* exportRecords(
   resource: Resource,
   format: FileFormat,
   options: ExportOptions = {},
-): AsyncGenerator<string> {
+): AsyncGenerator<string | Uint8Array> {
   const chunks = inChunks(bodiesOf(engine, site, resource));
   const yieldIfDue = createYielder();
-  const texts =
-    format === "csv" ? toCsv(resource, chunks, options) : toList(resource, chunks, format === "json" ? json : xml);
-  for await (const text of texts) {
-    yield text;
+  const content = {
+    csv: () => toCsv(resource, chunks, options),
+    json: () => toList(resource, chunks, json),
+    xml: () => toList(resource, chunks, xml),
+    xlsx: () => toWorkbook(resource, chunks),
+  }[format]();
+  for await (const part of content) {
+    yield part;
     await yieldIfDue();
   }
 }
@@ -59,6 +64,21 @@ async function* toCsv(
       delimiter,
     );
   }
+}
+
+/** Narrower columns are hard to read, and in wider ones, the next column is off the screen. */
+const [minWidth, maxWidth] = [12, 40];
+
+function toWorkbook(resource: Resource, chunks: AsyncIterable<readonly string[]>): AsyncGenerator<Uint8Array> {
+  const columns = fieldNames(resource).map((name) => {
+    const length = findTextField(resource, name)?.field.max ?? 16;
+    const width = Math.min(Math.max(length, name.length + 2, minWidth), maxWidth);
+    return { name, width, isNumeric: name === "ID" };
+  });
+  const rows = async function* () {
+    for await (const chunk of chunks) for (const body of chunk) yield toCells(resource, JSON.parse(body));
+  };
+  return writeWorkbook(resource.path, columns, rows());
 }
 
 /** Puts one record on each line, so that exports can be compared with `diff`. */
