@@ -53,7 +53,8 @@ const parameterTypes: Record<string, string> = { integer: "number", string: "str
 
 function parametersMember([code, { parameters }]: [string, (typeof faultCodes)[keyof typeof faultCodes]]): string {
   const members = parameters.map(
-    (name) => `readonly ${name}: ${parameterTypes[String(faultParameterSchemas[name].type)]}`,
+    (name) =>
+      `readonly ${name}${name === "suggestion" ? "?" : ""}: ${parameterTypes[String(faultParameterSchemas[name].type)]}`,
   );
   return `  readonly "${code}": ${members.length === 0 ? "object" : `{ ${members.join("; ")} }`};`;
 }

@@ -177,7 +177,7 @@ export interface FieldErrorParameters {
   readonly "out-of-range": { readonly min: number; readonly max: number };
   readonly "invalid-id": object;
   readonly "invalid-choice": { readonly choices: readonly string[] };
-  readonly "invalid-country": object;
+  readonly "invalid-country": { readonly suggestion?: string };
   readonly "invalid-email": object;
   readonly "invalid-time": object;
   readonly "invalid-hostname": object;

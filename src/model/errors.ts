@@ -35,6 +35,8 @@ export interface FaultParameters {
   readonly choices: readonly string[];
   readonly pattern: string;
   readonly count: number;
+  /** What was probably meant, if that's certain. */
+  readonly suggestion?: string;
 }
 
 export const faultParameters = [
@@ -44,6 +46,7 @@ export const faultParameters = [
   "choices",
   "pattern",
   "count",
+  "suggestion",
 ] as const satisfies (keyof FaultParameters)[];
 
 const expectedTypes = { string: "a string", object: "an object", array: "an array", boolean: "true or false" };
@@ -63,7 +66,10 @@ export const faultCodes = {
   "out-of-range": declareFault(({ min, max }) => `use a whole number from ${min} to ${max}`, "min", "max"),
   "invalid-id": declareFault(() => "use a whole number, 1 or more"),
   "invalid-choice": declareFault(({ choices }) => `use ${alternatives(choices)}`, "choices"),
-  "invalid-country": declareFault(() => "use a country code of 2 or 3 letters, such as GB"),
+  "invalid-country": declareFault(
+    ({ suggestion = "GB" }) => `use a country code of 2 or 3 letters, such as ${suggestion}`,
+    "suggestion",
+  ),
   "invalid-email": declareFault(() => "use an e-mail address, such as ada@shop.example"),
   "invalid-time": declareFault(() => "use a time such as 2026-01-31T12:00:00.000Z"),
   "invalid-hostname": declareFault(() => "invalid hostname"),
@@ -109,10 +115,10 @@ export interface FieldError extends Fault {
 export function fault<Code extends FaultCode>(
   code: Code,
   hint = "",
-  ...[parameters]: object extends ParametersOf<Code> ? [] : [ParametersOf<Code>]
+  ...[parameters]: object extends ParametersOf<Code> ? [parameters?: ParametersOf<Code>] : [ParametersOf<Code>]
 ): Fault {
   const text = faultCodes[code].text as (parameters: unknown) => string;
-  return { code, ...parameters, detail: text(parameters) + hint };
+  return { code, ...parameters, detail: text(parameters ?? {}) + hint };
 }
 
 /** Joins words: `POST, PUT or DELETE`. */

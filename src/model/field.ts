@@ -2,6 +2,7 @@
 // of the code only has two cases.
 
 import { describeCharacter, describeOddity } from "../lib/characters.ts";
+import { findCountry } from "../lib/country-names.ts";
 import { findNearest, formatHint } from "../lib/text.ts";
 import { alternatives, type Fault, fault } from "./errors.ts";
 
@@ -73,7 +74,9 @@ export function validateText(field: TextField, value: unknown): Fault | undefine
   if (typeof value !== "string") return wrongTypeFault("string", value, textHint(field, value));
   if (value === "") return field.required ? fault("required") : undefined;
   const { max, pattern, example } = field;
-  if (value.length > max && codePoints(value) > max) {
+  const isTooLong = value.length > max && codePoints(value) > max;
+  const isCountry = pattern?.fault.code === "invalid-country";
+  if (isTooLong && !isCountry) {
     const hint = pattern && example !== "" ? `, such as ${example}` : "";
     return fault("too-long", `${hint} (this has ${codePoints(value)})${oddityHint(field, value)}`, { max });
   }
@@ -83,8 +86,17 @@ export function validateText(field: TextField, value: unknown): Fault | undefine
     const half = describeCharacter(loneSurrogate.exec(value)?.[0].charCodeAt(0) ?? 0);
     return fault("invalid-character", ` ${half}, or send the whole character`);
   }
-  if (!pattern || compiled(pattern.source).test(value)) return undefined;
-  return { ...pattern.fault, detail: pattern.fault.detail + oddityHint(field, value) };
+  if (!pattern || (!isTooLong && compiled(pattern.source).test(value))) return undefined;
+  const wrong = isCountry ? countryFault(value) : pattern.fault;
+  return { ...wrong, detail: wrong.detail + oddityHint(field, value) };
+}
+
+/** Suggests the code for a country's name. */
+function countryFault(value: string): Fault {
+  const trimmed = value.trim();
+  if (/^[A-Za-z]{2,3}$/.test(trimmed)) return fault("invalid-country", "", { suggestion: trimmed });
+  const found = findCountry(value);
+  return found ? fault("invalid-country", ` for ${found.name}`, { suggestion: found.code }) : fault("invalid-country");
 }
 
 /** @param hint how to send it instead */

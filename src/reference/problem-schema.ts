@@ -58,7 +58,7 @@ const errorsSchema: Schema = {
 /** The parameters of fault codes. */
 export const faultParameterSchemas: Record<keyof FaultParameters, Schema> = {
   min: { type: "integer", description: "The smallest number.", examples: [1] },
-  max: { type: "integer", description: "The largest number, or the most characters or items.", examples: [3] },
+  max: { type: "integer", description: "The largest number, or the most characters or items.", examples: [128] },
   expected: { type: "string", description: "The type to send.", examples: ["string"] },
   choices: {
     type: "array",
@@ -69,6 +69,7 @@ export const faultParameterSchemas: Record<keyof FaultParameters, Schema> = {
   },
   pattern: { type: "string", description: "The regular expression to match (ECMA-262).", examples: ["^[a-z-]*$"] },
   count: { type: "integer", description: "How many records have the value.", examples: [2] },
+  suggestion: { type: "string", description: "What was probably meant, if that's certain.", examples: ["DE"] },
 };
 
 const fault: Schema = {
@@ -97,7 +98,7 @@ const fault: Schema = {
     detail: {
       type: "string",
       description: "What's wrong and what to do, for people. The wording can change.",
-      examples: ["use 3 characters or fewer, such as GB (this has 7)"],
+      examples: ["use 128 characters or fewer (this has 207)"],
     },
     line: {
       type: "integer",

@@ -107,8 +107,18 @@ describe("invalid JSON", () => {
     ["with a Name that is too long", { Name: "x".repeat(256) }, { Name: "use 255 characters or fewer (this has 256)" }],
     [
       "with a country that does not exist",
-      { ...name, Address: { Country: "Greatbritain" } },
-      { "Address.Country": "use 3 characters or fewer, such as GB (this has 12)" },
+      { ...name, Address: { Country: "Atlantis" } },
+      { "Address.Country": "use a country code of 2 or 3 letters, such as GB" },
+    ],
+    [
+      "with the name of a country",
+      { ...name, Address: { Country: "Deutschland" } },
+      { "Address.Country": "use a country code of 2 or 3 letters, such as DE for Germany" },
+    ],
+    [
+      "with a space after the country",
+      { ...name, Address: { Country: "DE " } },
+      { "Address.Country": "use a country code of 2 or 3 letters, such as DE; this value ends with a space" },
     ],
     [
       "with a country of digits",

@@ -70,9 +70,9 @@ const cases: Case[] = [
   ],
   [
     "too-long",
-    { max: 3 },
-    inJson('{"Address":{"Country":"Britain"}}', '{"Address":{"Country":"GB"}}', put),
-    inXml("<Address><Country>Britain</Country></Address>", "<Address><Country>GB</Country></Address>", put),
+    { max: 32 },
+    inJson(`{"Address":{"Postcode":"${"1".repeat(33)}"}}`, '{"Address":{"Postcode":"1"}}', put),
+    inXml(`<Address><Title>${"x".repeat(33)}</Title></Address>`, "<Address><Title>x</Title></Address>", put),
   ],
   [
     "too-many",
@@ -98,9 +98,9 @@ const cases: Case[] = [
   ],
   [
     "invalid-country",
-    {},
-    inJson('{"Address":{"Country":"1"}}', '{"Address":{"Country":"GB"}}', put),
-    inXml("<Address><Country>1</Country></Address>", "<Address><Country>GB</Country></Address>", put),
+    { suggestion: "GB" },
+    inJson('{"Address":{"Country":"Britain"}}', '{"Address":{"Country":"GB"}}', put),
+    inXml("<Address><Country>Großbritannien</Country></Address>", "<Address><Country>GB</Country></Address>", put),
   ],
   ["invalid-character", {}, inJson('{"Name":"a\\u0007b"}', '{"Name":"ab"}'), undefined],
   ["stray-text", {}, undefined, inXml("x<Name>a</Name>", "<Name>a</Name>")],

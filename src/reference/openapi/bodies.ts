@@ -136,7 +136,7 @@ const details: Record<ErrorCode, string> = {
 
 const faults = [
   { field: "name", ...fault("unknown-field", "; did you mean `Name`?") },
-  { field: "Address.Country", ...fault("too-long", ", such as GB (this has 7)", { max: 3 }) },
+  { field: "Address.Country", ...fault("invalid-country", " for Germany", { suggestion: "DE" }) },
 ];
 
 /** In addition to `headersOf.problem`. */
