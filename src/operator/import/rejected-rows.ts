@@ -4,12 +4,14 @@
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { byteOrderMark, toCsvRow } from "../../formats/csv.ts";
+import { maxCellLength, writeWorkbook } from "../../formats/workbook/write-workbook.ts";
 import { escapeXmlComment } from "../../formats/xml-elements.ts";
 import type { FieldError } from "../../model/errors.ts";
 import { requireFolder, writeFile } from "../files/atomic-file.ts";
 import {
   annotationNames,
   type FileFormat,
+  formatOf,
   type ItemSource,
   type NumberedRow,
   type RowSource,
@@ -35,48 +37,83 @@ export function openRejectedRowsFile(file: string): RejectedRowsFile {
   let frame = { start: "", separator: "", end: "" };
   /** The last row with wrong quoting, which goes to the end, because an unclosed quote would swallow the rows after it. */
   let deferredRow = "";
+  const addText = async (row: NumberedRow, fault: string) => {
+    const isFirst = !output;
+    if (isFirst) frame = frameOf(row.source);
+    output ??= openOutput(file, (texts) => texts);
+    let text = formatRejectedRow(row, fault);
+    if ("cells" in row.source && row.source.text !== undefined) [text, deferredRow] = [deferredRow, text];
+    await output.write((isFirst ? frame.start : frame.separator) + text);
+  };
   const close = async () => {
-    output ??= openOutput(file);
+    output ??= openOutput(file, formatOf(file) === "xlsx" ? (rows) => toWorkbook([], rows) : (texts) => texts);
     await output.write(deferredRow + frame.end);
     await output.end();
   };
   return {
     async add(row, fieldErrors) {
-      const isFirst = !output;
-      if (isFirst) frame = frameOf(row.source);
-      output ??= openOutput(file);
-      let text = formatRejectedRow(row, fieldErrors);
-      if ("cells" in row.source && row.source.text !== undefined) [text, deferredRow] = [deferredRow, text];
-      await output.write((isFirst ? frame.start : frame.separator) + text);
+      const fault = fieldErrors.map(({ field, detail }) => (field ? `${field}: ${detail}` : detail)).join("; ");
+      const { source } = row;
+      if (source.format !== "xlsx") return addText(row, fault);
+      output ??= openOutput(file, (rows) => toWorkbook(source.table.header, rows));
+      await output.write(toWorkbookRow(row.number, source, fault));
     },
     close,
     closeAfterFailure: async () => (output ? close().catch(() => {}) : undefined),
   };
 }
 
+type WorkbookRow = readonly (string | number)[];
+
 interface Output {
-  write(text: string): Promise<void>;
+  /** @param part a text, or a row of a workbook */
+  write(part: string | WorkbookRow): Promise<void>;
   end(): Promise<void>;
 }
 
-/** Writes text as it arrives, and makes callers wait for the disk. */
-function openOutput(file: string): Output {
-  const lines = new PassThrough({ objectMode: true });
-  const written = writeFile(file, lines);
+/** Writes parts as they arrive, and makes callers wait for the disk. */
+function openOutput(file: string, toContent: (parts: PassThrough) => AsyncIterable<string | Uint8Array>): Output {
+  const parts = new PassThrough({ objectMode: true });
+  const written = writeFile(file, toContent(parts));
   // The next call throws the error.
-  written.catch((error) => lines.destroy(error));
-  lines.on("error", () => {});
+  written.catch((error) => parts.destroy(error));
+  parts.on("error", () => {});
   return {
-    async write(text) {
-      if (lines.destroyed) await written;
-      else if (text !== "" && !lines.write(text)) await once(lines, "drain").catch(() => written);
+    async write(part) {
+      if (parts.destroyed) await written;
+      else if (part !== "" && !parts.write(part)) await once(parts, "drain").catch(() => written);
     },
     end() {
-      lines.end();
+      parts.end();
       return written;
     },
   };
 }
+
+// Workbooks.
+
+/** @param header of the imported table */
+function toWorkbook(header: readonly string[], rows: AsyncIterable<WorkbookRow>): AsyncGenerator<Uint8Array> {
+  const [row, fault] = annotationNames;
+  const names = hasAnnotations(header) ? header.slice(annotationNames.length) : header;
+  const columns = names.map((name) => ({ name: name.slice(0, maxCellLength), width: 20 }));
+  return writeWorkbook(
+    "rejected",
+    [{ name: row, width: 8, isNumeric: true }, { name: fault, width: 60 }, ...columns],
+    rows,
+  );
+}
+
+/** Cuts cells that are too long for a workbook. No field is that long, so the row is rejected again until someone has replaced the cell. */
+function toWorkbookRow(row: number, { table, cells }: TableSource, fault: string): WorkbookRow {
+  const own = hasAnnotations(table.header) ? cells.slice(annotationNames.length) : cells;
+  const note = own.some((cell) => cell.length > maxCellLength)
+    ? "a cell of this row was too long and has been cut; "
+    : "";
+  return [row, ...[note + fault, ...own].map((cell) => cell.slice(0, maxCellLength))];
+}
+
+// Texts.
 
 /** What goes before the first row, between rows, and after the last. */
 interface FileFrame {
@@ -85,22 +122,20 @@ interface FileFrame {
   readonly end: string;
 }
 
-const frames: Record<FileFormat, FileFrame> = {
+const frames: Record<Exclude<FileFormat, "xlsx">, FileFrame> = {
   csv: { start: "", separator: "", end: "" },
-  xlsx: { start: "", separator: "", end: "" },
   json: { start: "[\n", separator: ",\n", end: "\n]\n" },
   xml: { start: '<?xml version="1.0" encoding="utf-8"?>\n<Results>\n', separator: "", end: "</Results>\n" },
 };
 
 /** @param source the first row */
 function frameOf(source: RowSource): FileFrame {
+  if ("cells" in source) return { ...frames.csv, start: headerOf(source) };
   const frame = frames[source.format];
-  if ("cells" in source) return { ...frame, start: headerOf(source) };
   return { ...frame, start: frame.start.replace("<Results", () => `<Results${source.declarations ?? ""}`) };
 }
 
-function formatRejectedRow({ number, source }: NumberedRow, fieldErrors: readonly FieldError[]): string {
-  const fault = fieldErrors.map(({ field, detail }) => (field ? `${field}: ${detail}` : detail)).join("; ");
+function formatRejectedRow({ number, source }: NumberedRow, fault: string): string {
   if ("cells" in source) return toLine(number, source, fault);
   if (source.format === "json") return toObject(number, source, fault);
   return `<!-- row ${number}: ${escapeXmlComment(fault)} -->\n${source.text}\n`;
@@ -114,7 +149,7 @@ function headerOf({ table }: TableSource): string {
 function toLine(row: number, { table, cells, text }: TableSource, fault: string): string {
   const { header, delimiter } = table;
   if (text === undefined)
-    return toCsvRow([row, fault, ...(hasAnnotations(header) ? cells.slice(2) : cells)], delimiter);
+    return toCsvRow([row, fault, ...(hasAnnotations(header) ? cells.slice(annotationNames.length) : cells)], delimiter);
   const line = /[\r\n]$/.test(text) ? text : `${text}\r\n`;
   return hasAnnotations(header) ? line : `${toCsvRow([row, fault], delimiter).trimEnd()}${delimiter}${line}`;
 }
