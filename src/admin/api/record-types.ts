@@ -206,6 +206,10 @@ export interface ImportInfo {
   readonly rows: number;
   readonly counts: Readonly<Record<ImportKind, number>> | null;
   readonly skipped: number;
+  /** How many rows have warnings. */
+  readonly warned: number;
+  /** Why rows were rejected, as far as a mapping can repair it. Empty while the check or import is running. */
+  readonly values: readonly RepairableValuesInfo[];
   /** Records that aren't in the file. Null if the check didn't look for them. */
   readonly missing: MissingInfo | null;
   readonly isInterrupted: boolean;
@@ -230,11 +234,23 @@ export interface MissingInfo {
   readonly obstacle?: string | undefined;
 }
 
+/** The contents of a field's column that aren't valid values, up to 100, most frequent first. `moreRows` counts the rows with others. */
+export interface RepairableValuesInfo {
+  readonly field: string;
+  readonly contents: readonly {
+    readonly content: string;
+    readonly rows: number;
+    /** What it probably means, such as `DE` for `Germany`. */
+    readonly suggestion?: string | undefined;
+  }[];
+  readonly moreRows?: number | undefined;
+}
+
 export interface FieldErrorInfo extends FaultInfo {
   readonly field: string;
 }
 
-/** What a report entry is about: a row, by its outcome, or a record that isn't in the file (`missing`). */
+/** What a report entry is about: a row, by its outcome, or a record that isn't in the file (`missing`). The kind `warned` lists all rows with warnings. */
 type ImportEntryKind = ImportKind | "missing";
 
 /** An entry in the report of a check or an import. */
@@ -246,6 +262,14 @@ export interface ImportRowInfo {
   readonly before: RecordValues | null;
   readonly after: RecordValues | null;
   readonly faults: readonly FieldErrorInfo[];
+  readonly warnings: readonly RowWarningInfo[];
+}
+
+/** What may surprise people about a row: in a column (by its name or letter), a field, or the whole row. */
+export interface RowWarningInfo {
+  readonly column?: string | undefined;
+  readonly field?: string | undefined;
+  readonly detail: string;
 }
 
 export type ImportsResponse = { readonly imports: readonly ImportInfo[] };

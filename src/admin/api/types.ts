@@ -40,6 +40,8 @@ export interface FaultInfo {
   readonly code: string;
   readonly detail: string;
   readonly max?: number | undefined;
+  /** Of a country's name: its code. */
+  readonly suggestion?: string | undefined;
 }
 
 export interface ResourceInfo {

@@ -38,6 +38,8 @@ export interface NumberedRow {
 }
 
 export interface RowWarning {
+  /** A field's path, if it's not about a column. */
+  readonly field?: string | undefined;
   /** A column's name, or its letter if it has none. */
   readonly column?: string | undefined;
   readonly detail: string;

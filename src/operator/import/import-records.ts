@@ -18,11 +18,12 @@
 // - If the database has been restored since rows were matched, the engine rejects all further rows (`ifSystemEpoch`). If another machine has taken over
 //   the database, the import ends.
 // - Two rows with the same match value are never in one batch, so that the second finds the first one's record. With `atomic`, the second is rejected.
+// - If two rows are for the same record and differ, the later one wins, and its warning names the first.
 // - A rejected row doesn't stop the others, except with `atomic`. If the import is interrupted, its summary counts exactly the rows that were stored.
 // - Memory doesn't grow with the number of rows, because spooled rows and match values are in temporary files. The exceptions: matching by ID keeps the
 //   IDs in memory, and for JSON and XML, the command line keeps the file in memory (`readRowsOfCompleteFile`).
 
-import { InternedTexts } from "../../lib/bytes.ts";
+import { copyText, InternedTexts } from "../../lib/bytes.ts";
 import { createYielder, yieldBetween } from "../../lib/yielding.ts";
 import {
   type AcceptedOutcome,
@@ -54,13 +55,13 @@ import {
   validateAs,
   validationProblem,
 } from "../../store/writes/record-match.ts";
-import { ValueIndex } from "../../store/writes/value-index.ts";
 import { type FileRange, SpoolFile } from "../files/spool-file.ts";
 import { type RevisionRange, requireSameMachine, revisionsOf } from "../journal/journal-entries.ts";
 import { PendingBatch } from "../records/pending-batch.ts";
-import type { NumberedRow, RowSource } from "./file-rows.ts";
+import type { NumberedRow, RowSource, RowWarning } from "./file-rows.ts";
 import { idGivenError, type Matcher, type RowInput, readMatcher } from "./matcher.ts";
 import { MissingFromFile, type MissingSummary, type RemovalOptions } from "./missing-from-file.ts";
+import { type RepairableValues, RepairableValuesCollector } from "./repairable-values.ts";
 
 export interface ImportOptions {
   /** The field to match rows by, instead of the ID. */
@@ -77,14 +78,15 @@ export interface ImportOptions {
   readonly onRejected?: ((row: NumberedRow, fieldErrors: readonly FieldError[]) => Promise<void>) | undefined;
   /** Called for each row that's stored, or in a dry run would be. The import waits for it. */
   readonly onAccepted?: ((row: NumberedRow, outcome: AcceptedOutcome) => void | Promise<void>) | undefined;
-  /** How many field errors the summary lists; by default 10,000. */
-  readonly maxFieldErrors?: number | undefined;
+  /** How many field errors the summary lists, and how many warnings; by default 10,000. */
+  readonly maxListed?: number | undefined;
   /** Called before each commit, with the site's revision before the import, which is lower than any the import writes. */
   readonly onBeforeCommit?: ((revision: number) => void) | undefined;
   readonly now: () => number;
 }
 
 type RowFieldError = FieldError & { readonly row: number };
+type ImportWarning = RowWarning & { readonly row: number };
 
 /** Part of the `--json` output. The counts are rows. */
 export interface ImportSummary {
@@ -101,6 +103,11 @@ export interface ImportSummary {
   readonly faults: readonly RowFieldError[];
   /** How many errors aren't in `faults`; undefined if none. */
   readonly moreFaults?: number | undefined;
+  /** The first things that may surprise people, by row. */
+  readonly warnings: readonly ImportWarning[];
+  readonly moreWarnings?: number | undefined;
+  /** The contents of a table's cells that a mapping could turn into values. */
+  readonly values: readonly RepairableValues[];
   /** The records that aren't in the file; undefined without `removeMissing`. */
   readonly missing?: MissingSummary | undefined;
 }
@@ -121,7 +128,15 @@ export async function importRecords(
 ): Promise<ImportSummary> {
   const { atomic, dryRun, signal, removeMissing, now } = options;
   const counts = { rows: 0, created: 0, updated: 0, unchanged: 0, rejected: 0 };
-  const summary: WritableSummary = { ...counts, interrupted: false, revisions: undefined, faults: [] };
+  const summary: WritableSummary = {
+    ...counts,
+    interrupted: false,
+    revisions: undefined,
+    faults: [],
+    warnings: [],
+    values: [],
+  };
+  const values = new RepairableValuesCollector(resource);
   try {
     using opened = new DisposableStack();
     const use = <T extends { close(): void }>(one: T): T => opened.adopt(one, () => one.close());
@@ -132,18 +147,21 @@ export async function importRecords(
     const missing =
       removeMissing && use(new MissingFromFile({ ...common, textField, head, total, options: removeMissing, now }));
     const target = dryRun ? use(new DryRunEngine(engine, site)) : engine;
-    const parts = { ...common, target, startRevision: head.revision, matcher, missing, summary, options };
+    const parts = { ...common, target, startRevision: head.revision, matcher, missing, summary, values, options };
     await use(new Import(parts)).importAll(rows);
   } catch (error) {
     if (signal?.aborted && error === signal.reason) summary.interrupted = true;
     else throw dryRun || atomic ? error : withImported(error, summary);
   }
   if (atomic && (summary.rejected > 0 || summary.interrupted)) resetStored(summary);
+  summary.warnings.sort((one, other) => one.row - other.row);
+  summary.values = values.values;
   return summary;
 }
 
 type WritableSummary = { -readonly [Member in keyof ImportSummary]: ImportSummary[Member] } & {
   readonly faults: RowFieldError[];
+  readonly warnings: ImportWarning[];
 };
 
 /** For a transaction that has stored nothing. */
@@ -165,16 +183,22 @@ interface ImportParts {
   /** Undefined if records that aren't in the file are kept. */
   readonly missing: MissingFromFile | undefined;
   readonly summary: WritableSummary;
+  readonly values: RepairableValuesCollector;
   readonly options: ImportOptions;
 }
 
 interface ReadRow {
   readonly intent: Intent;
+  readonly number: number;
+  /** The number of the first row for the same record; undefined if that's this one. */
+  readonly first: number | undefined;
   /** Only needed again if the row is rejected or reported. */
   row(): NumberedRow;
   /** The row's values; undefined if no later row can match its record. */
   readonly input?: RowInput | undefined;
 }
+
+type SpooledWrite = Pick<ReadRow, "intent" | "number" | "first">;
 
 /** A row, or the removal of a record that isn't in the file. */
 type AtomicWrite = ReadRow | { readonly intent: Intent };
@@ -189,17 +213,16 @@ class Import {
   readonly #parts: ImportParts;
   /** Rows that are neither committed nor spooled yet. */
   readonly #pending = new PendingBatch<ReadRow>(maxLength);
-  /** Match values of pending rows, by row number; undefined if rows are matched by ID. */
-  readonly #pendingValues: ValueIndex | undefined;
+  /** Match values of pending rows, except with `atomic`. */
+  readonly #pendingValues = new Set<string>();
   /** An atomic import's rows, until all are known to be valid. About 130 bytes per row. */
   readonly #spool = new SpoolFile();
-  readonly #spooled: { readonly rows: FileRange; readonly intents: FileRange }[] = [];
+  readonly #spooled: { readonly rows: FileRange; readonly writes: FileRange }[] = [];
   readonly #errors = new ErrorBudget(noMoreHints);
   readonly #errorTexts = new InternedTexts();
 
   constructor(parts: ImportParts) {
     this.#parts = parts;
-    this.#pendingValues = parts.options.match === undefined ? undefined : new ValueIndex();
   }
 
   async importAll(rows: AsyncIterable<NumberedRow>): Promise<void> {
@@ -212,6 +235,7 @@ class Import {
       missing?.addRow(row);
       if (row.isExcluded) continue;
       summary.rows++;
+      this.#addWarnings(row.number, row.warnings);
       try {
         await this.#addRow(row);
       } catch (error) {
@@ -231,29 +255,25 @@ class Import {
   }
 
   close(): void {
-    this.#pendingValues?.close();
     this.#spool.close();
   }
 
   /** @throws ProblemError `invalid-record` */
   async #addRow(row: NumberedRow): Promise<void> {
-    const { matcher, summary, options } = this.#parts;
+    const { matcher, options } = this.#parts;
     const input = parseInput(row.decoded);
     const value = matcher.matchValueOf(input);
-    if (value !== undefined && this.#pendingValues?.find(value, 1).length) {
-      // The row would match the record of an earlier row, which isn't stored yet.
-      if (options.atomic)
-        throw invalidRecordError([
-          {
-            field: options.match ?? "",
-            ...fault("duplicate-value", "an earlier row has the same value, which --atomic doesn't allow"),
-          },
-        ]);
-      await this.#commitPending();
-    }
+    // The row would match the record of an earlier row, which isn't stored yet.
+    if (value !== undefined && this.#pendingValues.has(value)) await this.#commitPending();
     const intent = this.#toIntent(row, input);
-    this.#pending.add({ intent, row: () => row, input }, lengthOf(row.source));
-    if (value !== undefined) this.#pendingValues?.set(summary.rows, value);
+    const { number } = row;
+    const first = matcher.firstRowOf(input, number);
+    if (value !== undefined && options.atomic && first !== undefined) {
+      const detail = `row ${first} has the same value, which --atomic doesn't allow`;
+      throw invalidRecordError([{ field: options.match ?? "", ...fault("duplicate-value", detail) }]);
+    }
+    this.#pending.add({ intent, number, first, row: () => row, input }, lengthOf(row.source));
+    if (value !== undefined && !options.atomic) this.#pendingValues.add(value);
     matcher.trackRow(input, intent.id);
   }
 
@@ -283,7 +303,7 @@ class Import {
   async #commitPending(): Promise<void> {
     const { matcher, target, options } = this.#parts;
     let rows = this.#pending.take();
-    this.#pendingValues?.clear();
+    this.#pendingValues.clear();
     this.#notifyBeforeCommit();
     for (let attempt = 1; rows.length > 0; attempt++) {
       await this.#requireSameMachine();
@@ -305,20 +325,24 @@ class Import {
     await this.#parts.matcher.catchUp();
   }
 
-  /** Keeps their match values in `#pendingValues`. */
   #spoolPending(): void {
     const batch = this.#pending.take();
     if (batch.length === 0) return;
     const rows = this.#spool.add(batch.map(({ row }) => row()));
-    this.#spooled.push({ rows, intents: this.#spool.add(batch.map(({ intent }) => intent)) });
+    const writes = batch.map(({ intent, number, first }): SpooledWrite => ({ intent, number, first }));
+    this.#spooled.push({ rows, writes: this.#spool.add(writes) });
   }
 
   async #commitSpooled(): Promise<void> {
     const { matcher, summary, options, missing } = this.#parts;
     // A lot of time may have passed since the rows were read.
     if (!options.dryRun) await matcher.catchUp();
+    const { length } = summary.warnings;
+    const { moreWarnings } = summary;
     for (let attempt = 1; await this.#tryCommitSpooled(); attempt++) {
       resetStored(summary);
+      summary.warnings.length = length;
+      summary.moreWarnings = moreWarnings;
       missing?.resetOutcomes();
       await this.#catchUp(attempt);
     }
@@ -349,9 +373,10 @@ class Import {
 
   *#spooledWrites(): Generator<readonly AtomicWrite[]> {
     const { matcher, options, missing } = this.#parts;
-    for (const { rows, intents } of this.#spooled) {
+    for (const { rows, writes } of this.#spooled) {
       options.signal?.throwIfAborted();
-      yield this.#spool.read<Intent[]>(intents).map((intent, index) => ({
+      yield this.#spool.read<SpooledWrite[]>(writes).map(({ intent, ...numbers }, index) => ({
+        ...numbers,
         intent: matcher.matchAgain(intent),
         row: () => this.#spool.read<NumberedRow[]>(rows)[index] as NumberedRow,
       }));
@@ -390,14 +415,17 @@ class Import {
     summary.missing = missing?.summary;
   }
 
-  async #onResult({ intent, row, input }: ReadRow, outcome: Outcome): Promise<void> {
+  async #onResult({ intent, number, first, row, input }: ReadRow, outcome: Outcome): Promise<void> {
     const { matcher, resource, summary, options, missing } = this.#parts;
     if (outcome.kind === "rejected") return this.#reject(row(), rejectionFieldErrors(outcome, intent, resource, row()));
     if (outcome.kind === "unchanged") summary.unchanged++;
     else if (outcome.operation === "create") summary.created++;
     else summary.updated++;
     if (!options.dryRun) summary.revisions = revisionsOf([outcome], summary.revisions);
-    await options.onAccepted?.(row(), outcome);
+    // If nothing changed, the two rows don't contradict each other.
+    const warnings = first !== undefined && outcome.kind === "done" ? [sameRecordWarning(first, options.match)] : [];
+    this.#addWarnings(number, warnings);
+    await options.onAccepted?.(withWarnings(row(), warnings), outcome);
     if (!options.dryRun) missing?.addStored(outcome.id);
     if (input && outcome.kind === "done") matcher.trackRow(input, outcome.id);
     const { rows, created, updated, unchanged } = summary;
@@ -406,9 +434,10 @@ class Import {
   }
 
   async #reject(row: NumberedRow, fieldErrors: readonly FieldError[]): Promise<void> {
-    const { summary, options } = this.#parts;
+    const { summary, values, options } = this.#parts;
     summary.rejected++;
-    const listed = fieldErrors.slice(0, (options.maxFieldErrors ?? maxListed) - summary.faults.length);
+    values.add(row, fieldErrors);
+    const listed = fieldErrors.slice(0, this.#maxListed - summary.faults.length);
     for (const { field, detail, ...code } of listed) {
       // Copied, because a string that quotes the row would keep the whole chunk of the file in memory.
       const [ownField, ownDetail] = [this.#errorTexts.copy(field), this.#errorTexts.copy(detail)];
@@ -417,6 +446,18 @@ class Import {
     const more = fieldErrors.length - listed.length;
     if (more > 0) summary.moreFaults = (summary.moreFaults ?? 0) + more;
     await options.onRejected?.(row, fieldErrors);
+  }
+
+  #addWarnings(row: number, warnings: readonly RowWarning[] = []): void {
+    const { summary } = this.#parts;
+    const listed = warnings.slice(0, this.#maxListed - summary.warnings.length);
+    for (const { detail, ...place } of listed) summary.warnings.push({ row, ...place, detail: copyText(detail) });
+    const more = warnings.length - listed.length;
+    if (more > 0) summary.moreWarnings = (summary.moreWarnings ?? 0) + more;
+  }
+
+  get #maxListed(): number {
+    return this.#parts.options.maxListed ?? maxListed;
   }
 
   #notifyBeforeCommit(): void {
@@ -429,6 +470,16 @@ class Import {
     const { engine, systemHead, options } = this.#parts;
     if (!options.dryRun) await requireSameMachine(engine, systemHead);
   }
+}
+
+/** @param first the first row for the same record */
+function sameRecordWarning(first: number, match = "ID"): RowWarning {
+  const detail = `row ${first} has the same value, so this row changes its record again; leave one of them out`;
+  return { field: match, detail };
+}
+
+function withWarnings(row: NumberedRow, warnings: readonly RowWarning[]): NumberedRow {
+  return warnings.length === 0 ? row : { ...row, warnings: [...(row.warnings ?? []), ...warnings] };
 }
 
 /** @throws ProblemError `invalid-record` if the row couldn't be decoded or isn't an object */

@@ -7,6 +7,7 @@ import { type FieldError, fault, invalidRecordError, ProblemError } from "../../
 import type { Head } from "../../model/head.ts";
 import { idFault, isId, type StorefrontRecord, valueAt } from "../../model/record.ts";
 import { findTextField, type Resource, type TextFieldPath } from "../../model/resource.ts";
+import { ValueIndex } from "../../store/writes/value-index.ts";
 import type { RevisionRange } from "../journal/journal-entries.ts";
 import { readBodies, SiteValues } from "./site-values.ts";
 
@@ -25,6 +26,8 @@ export interface Matcher {
   matchValueOf(input: RowInput): string | undefined;
   /** @throws ProblemError `invalid-record` if the row doesn't identify a record */
   match(input: RowInput): RowTarget;
+  /** Returns the number of the first row for the same record, or remembers this row as that one. Call this once per valid row. */
+  firstRowOf(input: RowInput, number: number): number | undefined;
   /** Looks up the records of an upsert again. */
   matchAgain(intent: Intent): Intent;
   /** Tracks a valid row, so that later rows can match its record. @param id the record's ID, if known */
@@ -70,15 +73,16 @@ export async function readMatcher(
     const { head, total } = values;
     return { head, total, textField, matcher: createFieldMatcher(textField, values) };
   }
-  const ids = new Set<number>();
+  const ids = new Map<number, number>();
   const head = await readBodies(engine, site, resource, () => {
     ids.clear();
-    return (id) => void ids.add(id);
+    return (id) => void ids.set(id, 0);
   });
   return { head, total: ids.size, textField, matcher: createIdMatcher(ids) };
 }
 
-function createIdMatcher(present: Set<number>): Matcher {
+/** @param present the IDs of records, each with the number of the first row that has it, or 0 */
+function createIdMatcher(present: Map<number, number>): Matcher {
   // The engine assigns consecutive IDs, so ranges stay small however many rows there are.
   const assigned: { from: number; to: number }[] = [];
   return {
@@ -92,11 +96,16 @@ function createIdMatcher(present: Set<number>): Matcher {
       if (ID > maxNewId) throw toProblemError({ field: "ID", ...fault("out-of-range", "", { min: 1, max: maxNewId }) });
       return { operation: "create", id: ID };
     },
+    firstRowOf({ ID }, number) {
+      if (!isId(ID)) return undefined;
+      const first = present.get(ID);
+      if (!first) present.set(ID, number);
+      return first || undefined;
+    },
     trackRow({ ID }, id) {
-      if (id === undefined) return;
+      if (id === undefined || ID !== undefined) return;
       const last = assigned.at(-1);
-      if (ID !== undefined) present.add(id);
-      else if (last?.to === id - 1) last.to = id;
+      if (last?.to === id - 1) last.to = id;
       else assigned.push({ from: id, to: id });
     },
     // A row with an ID means the same record whatever others do. If they delete or create it, the engine rejects the row.
@@ -108,6 +117,7 @@ function createIdMatcher(present: Set<number>): Matcher {
 }
 
 function createFieldMatcher(textField: TextFieldPath, values: SiteValues): Matcher {
+  const firstRows = new ValueIndex();
   const matchValueOf = (input: RowInput) => valueAt(input as StorefrontRecord, textField);
   const { keys, path } = textField;
   const lookUp = (value: string): Match => ({ keys, value, revision: values.head.revision, found: values.find(value) });
@@ -120,12 +130,21 @@ function createFieldMatcher(textField: TextFieldPath, values: SiteValues): Match
     },
     matchAgain: (intent) =>
       intent.match ? { ...intent, match: { ...intent.match, ...lookUp(intent.match.value) } } : intent,
+    firstRowOf(input, number) {
+      const value = matchValueOf(input);
+      const [first] = firstRows.find(value, 1);
+      if (first === undefined) firstRows.set(number, value);
+      return first;
+    },
     trackRow(input, id) {
       if (id !== undefined) values.set(id, matchValueOf(input));
     },
     advancePast: (range) => values.advancePast(range),
     catchUp: () => values.catchUp(),
-    close: () => values.close(),
+    close() {
+      values.close();
+      firstRows.close();
+    },
   };
 }
 

@@ -11,6 +11,7 @@ import { type CsvOptions, type FileFormat, type NumberedRow, readRows } from "..
 import { importRecords } from "../import-records.ts";
 import type { MissingSummary } from "../missing-from-file.ts";
 import { openRejectedRowsFile } from "../rejected-rows.ts";
+import type { RepairableValues } from "../repairable-values.ts";
 import {
   type EntryKind,
   ImportReport,
@@ -62,6 +63,8 @@ export class ImportJob {
   #isInterrupted = false;
   /** As of the last dry run or import that has looked for missing records. */
   #missing: MissingSummary | undefined;
+  /** As of the last dry run or import. */
+  #values: readonly RepairableValues[] = [];
 
   /** @param folder must not exist yet; removed with the job @param onError called with an error that isn't a ProblemError */
   constructor(folder: string, resource: Resource, onError: (error: unknown) => void) {
@@ -88,6 +91,8 @@ export class ImportJob {
       read: this.#read,
       rows: this.#report?.length ?? 0,
       counts: this.#report?.counts,
+      warned: this.#report?.count("warned") ?? 0,
+      values: this.#values,
       skipped: this.#skipped,
       isInterrupted: this.#isInterrupted,
       missing: this.#missing,
@@ -165,6 +170,7 @@ export class ImportJob {
     this.#state = state;
     this.#abort = new AbortController();
     [this.#read, this.#skipped, this.#isInterrupted, this.#error] = [0, 0, false, undefined];
+    this.#values = [];
     const after = state === "checking" ? "checked" : "done";
     this.#work = work(this.#abort.signal).then(
       () => {
@@ -189,7 +195,7 @@ export class ImportJob {
     let start: number | undefined;
     let isStored = false;
     try {
-      const { revisions, interrupted, missing } = await importRecords(
+      const { revisions, interrupted, missing, values } = await importRecords(
         engine,
         site,
         resource,
@@ -200,7 +206,7 @@ export class ImportJob {
           signal,
           now,
           // They're all in the report.
-          maxFieldErrors: 0,
+          maxListed: 0,
           removeMissing: removeMissing && {
             ...removeMissing,
             onMissing: (id, body) => report.add(toMissingEntry(id, dryRun ? body : undefined)),
@@ -221,6 +227,7 @@ export class ImportJob {
       await rejects.close();
       this.#isInterrupted = interrupted;
       this.#missing = missing;
+      this.#values = values;
     } catch (error) {
       // May include entries that others have written.
       if (start !== undefined && !isStored) this.#revisions = await revisionsSince(engine, site, start);

@@ -5,25 +5,26 @@ import type { AcceptedOutcome } from "../../../model/change.ts";
 import { type FieldError, ProblemError, withFileErrors } from "../../../model/errors.ts";
 import type { StorefrontRecord, Values } from "../../../model/record.ts";
 import { type Resource, valuesIn } from "../../../model/resource.ts";
-import type { NumberedRow } from "../file-rows.ts";
+import type { NumberedRow, RowWarning } from "../file-rows.ts";
 
 export const rowKinds = ["created", "updated", "unchanged", "rejected"] as const;
 export type RowKind = (typeof rowKinds)[number];
 
-/** `missing`: a record that isn't in the file. */
-export const entryKinds = [...rowKinds, "missing"] as const;
+/** `missing`: a record that isn't in the file. `warned`: a row of any kind that has warnings. */
+export const entryKinds = [...rowKinds, "missing", "warned"] as const;
 export type EntryKind = (typeof entryKinds)[number];
 
 interface ReportEntry {
   /** The row's number, as in `NumberedRow`; 0 for a missing record. */
   readonly row: number;
-  readonly kind: EntryKind;
+  readonly kind: Exclude<EntryKind, "warned">;
   readonly id: number | null;
   /** The record before and after the import; null if it didn't exist or isn't included. For a rejected row, `after` has its values. */
   readonly before: StorefrontRecord | null;
   readonly after: StorefrontRecord | null;
   /** Why the row was rejected. */
   readonly faults: readonly FieldError[];
+  readonly warnings: readonly RowWarning[];
 }
 
 /** In characters. */
@@ -42,6 +43,7 @@ export class ImportReport {
     unchanged: [],
     rejected: [],
     missing: [],
+    warned: [],
   };
   #pending = "";
   #end = 0;
@@ -74,6 +76,7 @@ export class ImportReport {
   async add(row: ReportEntry): Promise<void> {
     const line = JSON.stringify(row);
     this.#byKind[row.kind].push(this.#numbers.length);
+    if (row.warnings.length > 0) this.#byKind.warned.push(this.#numbers.length);
     this.#numbers.push(row.row);
     this.#end += Buffer.byteLength(line);
     this.#ends.push(this.#end);
@@ -117,11 +120,15 @@ export class ImportReport {
 }
 
 /** @param hasContents whether to include the record, which only a dry run needs */
-export function toReportRow({ number }: NumberedRow, outcome: AcceptedOutcome, hasContents: boolean): ReportEntry {
+export function toReportRow(
+  { number, warnings = [] }: NumberedRow,
+  outcome: AcceptedOutcome,
+  hasContents: boolean,
+): ReportEntry {
   const { operation, id, body } = outcome;
   const kind: RowKind = outcome.kind === "unchanged" ? "unchanged" : operation === "create" ? "created" : "updated";
   const change = outcome.kind === "done" ? outcome.change : undefined;
-  const entry = { row: number, kind, id, before: null, after: null, faults: [] };
+  const entry = { row: number, kind, id, before: null, after: null, faults: [], warnings };
   if (!hasContents) return entry;
   const before = change && "before" in change && typeof change.before === "string" ? JSON.parse(change.before) : null;
   return { ...entry, before, after: JSON.parse(body) };
@@ -130,16 +137,17 @@ export function toReportRow({ number }: NumberedRow, outcome: AcceptedOutcome, h
 /** Shortens long values. */
 export function toRejectedEntry(
   { fields }: Resource,
-  { number: row, decoded: { input } }: NumberedRow,
+  { number: row, decoded: { input }, warnings = [] }: NumberedRow,
   faults: readonly FieldError[],
 ): ReportEntry {
   const after = { ID: 0, ...shortened(valuesIn(fields, input) as Values) };
-  return { row, kind: "rejected", id: null, before: null, after, faults };
+  return { row, kind: "rejected", id: null, before: null, after, faults, warnings };
 }
 
 /** @param body the record's JSON, to include it */
 export function toMissingEntry(id: number, body: string | undefined): ReportEntry {
-  return { row: 0, kind: "missing", id, before: body === undefined ? null : JSON.parse(body), after: null, faults: [] };
+  const before = body === undefined ? null : JSON.parse(body);
+  return { row: 0, kind: "missing", id, before, after: null, faults: [], warnings: [] };
 }
 
 /** Characters per value. A rejected row can have a million, and the page shows 200 rows. */
