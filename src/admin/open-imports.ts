@@ -73,7 +73,7 @@ export class OpenImports {
     const id = randomText(16);
     const job = withFileErrors(
       "can't create a file for this import",
-      () => new ImportJob(join(this.#openFolder(), id), resource, this.#onError),
+      () => new ImportJob(join(this.#openFolder(), id), resource, name, this.#onError),
     );
     const opened: OpenImport = {
       ...owner,

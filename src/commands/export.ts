@@ -6,7 +6,7 @@ import { writeFile } from "../operator/files/atomic-file.ts";
 import { isStandardOutput } from "../operator/files/standard-streams.ts";
 import { type FileFormat, formatOf, isTsv } from "../operator/import/file-rows.ts";
 import { exportRecords } from "../operator/records/export-records.ts";
-import { formatOption, requireCsv, withDelimiterOption } from "./shared/csv-options.ts";
+import { formatOption, requireFormat, withDelimiterOption } from "./shared/csv-options.ts";
 import { withSite } from "./shared/database.ts";
 import { fileArgument, resourceArgument, type SiteOptions, withSiteOption } from "./shared/options.ts";
 import { printAll } from "./shared/output.ts";
@@ -27,7 +27,7 @@ export function exportCommand(): Command {
     async (resource: Resource, file: string | undefined, options: ExportFlags) => {
       const format = options.format ?? (options.json ? "json" : (formatOf(file ?? "") ?? "csv"));
       const { delimiter = isTsv(file ?? "") ? "\t" : undefined } = options;
-      requireCsv(format, { delimiter: options.delimiter });
+      requireFormat("CSV files", ["csv"], format, { delimiter: options.delimiter });
       const isFile = file !== undefined && !isStandardOutput(file);
       if (format === "xlsx" && !isFile && process.stdout.isTTY)
         throw new UsageError("a workbook can't be shown in a terminal; add a file name");

@@ -2,25 +2,47 @@
 
 import { statSync } from "node:fs";
 import { Command, InvalidArgumentError, Option } from "commander";
+import { type CsvMapping, parseMapping } from "../formats/csv-mapping.ts";
+import { decodeText } from "../formats/text-encoding.ts";
 import type { Engine } from "../model/engine.ts";
+import { alternatives, ProblemError } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
-import { type FileFormat, formatOf, type NumberedRow, readRowsOfCompleteFile } from "../operator/import/file-rows.ts";
+import { StoredBytes } from "../operator/files/spool-file.ts";
+import { describeColumns } from "../operator/import/column-guess.ts";
+import {
+  type FileContent,
+  type FileFormat,
+  type NumberedRow,
+  openTable,
+  readRowsOfCompleteFile,
+  readTableRows,
+  recognizeFormat,
+  streamOf,
+} from "../operator/import/file-rows.ts";
 import { type ImportOptions, type ImportSummary, importRecords } from "../operator/import/import-records.ts";
 import { getMatchField } from "../operator/import/matcher.ts";
 import { type MissingSummary, toMissingNumbers } from "../operator/import/missing-from-file.ts";
+import type { Table, TableOptions } from "../operator/import/open-table.ts";
 import { openRejectedRowsFile } from "../operator/import/rejected-rows.ts";
 import type { SiteRecord } from "../system/system-records.ts";
-import { type CsvFlags, formatOption, readCsvFlags, withCsvOptions } from "./shared/csv-options.ts";
+import {
+  formatOption,
+  readTableFlags,
+  requireOneStandardInput,
+  saveMapping,
+  type TableFlags,
+  withTableOptions,
+} from "./shared/csv-options.ts";
 import { withSite } from "./shared/database.ts";
 import { openInput } from "./shared/input-file.ts";
 import { runInterruptible, waitUntilAborted } from "./shared/interrupt.ts";
 import { fileArgument, resourceArgument, type SiteOptions, withSiteOption } from "./shared/options.ts";
 import { formatCount, printMessage } from "./shared/output.ts";
-import { type Progress, withByteProgress, withProgress } from "./shared/progress.ts";
+import { countBytes, type Progress, withProgress } from "./shared/progress.ts";
 import { printUndo, printUndoable, type UndoOf, undoLine, undoOf } from "./shared/undo-line.ts";
 import { asUsageError, UsageError } from "./shared/usage-error.ts";
 
-interface ImportFlags extends SiteOptions, CsvFlags {
+interface ImportFlags extends SiteOptions, TableFlags {
   readonly format?: FileFormat;
   readonly match?: string;
   readonly dryRun?: true;
@@ -30,7 +52,7 @@ interface ImportFlags extends SiteOptions, CsvFlags {
 }
 
 export function importCommand(): Command {
-  return withCsvOptions(withSiteOption(new Command("import")))
+  return withTableOptions(withSiteOption(new Command("import")))
     .description("create and update records from a file")
     .addArgument(resourceArgument())
     .addArgument(fileArgument("<file>", "file to read, or - for standard input"))
@@ -48,9 +70,10 @@ export function importCommand(): Command {
     .addHelpText(
       "after",
       `
-The first line of a CSV file names the columns: ID, and fields such as Name or Address.Town. JSON and XML files
-have the form that \`export\` writes. A row with an ID updates that record, or creates it with that ID; a row
-without an ID creates a record. With --match, IDs are ignored. Fields missing from a row keep their value.`,
+A row of a CSV file or workbook names the columns: ID, and fields such as Name or Address.Town. For other names,
+use --guess or --map. JSON and XML files have the form that \`export\` writes. A row with an ID updates that
+record, or creates it with that ID; a row without an ID creates a record. With --match, IDs are ignored. Fields
+missing from a row keep their value.`,
     )
     .action(runImport);
 }
@@ -64,16 +87,20 @@ function parseCount(text: string): number {
 async function runImport(resource: Resource, file: string, options: ImportFlags): Promise<void> {
   if (options.allowRemovals !== undefined && !options.removeMissing)
     throw new UsageError("--allow-removals only works with --remove-missing");
-  const input = await prepareInput(resource, file, options);
-  const rejects = options.rejects === undefined ? undefined : openRejectedRowsFile(options.rejects);
-  const summary = await importRows(resource, input, options, rejects?.add).catch(async (error) => {
-    await rejects?.closeAfterFailure();
-    throw error;
+  const { input, rejects, summary } = await withProgress(async (progress) => {
+    const input = await prepareInput(resource, file, options, progress);
+    const rejects = options.rejects === undefined ? undefined : openRejectedRowsFile(options.rejects);
+    const summary = await importRows(resource, input, options, progress, rejects?.add).catch(async (error) => {
+      await rejects?.closeAfterFailure();
+      throw error;
+    });
+    return { input, rejects, summary };
   });
   const [closed] = await Promise.allSettled([rejects?.close()]);
   const isWritten = closed.status === "fulfilled";
   report(resource, options, { ...summary, skipped: input.skipped }, isWritten ? options.rejects : undefined);
   if (!isWritten) throw closed.reason;
+  if (options.saveMap !== undefined && input.mapping) await saveMapping(options.saveMap, input.mapping);
 }
 
 // The input.
@@ -81,24 +108,127 @@ async function runImport(resource: Resource, file: string, options: ImportFlags)
 interface ImportInput {
   /** Rows that the mapping has skipped so far. */
   skipped: number;
+  /** How the columns of a CSV file or workbook become fields. */
+  readonly mapping: CsvMapping | undefined;
   /** @throws the signal's reason once it's aborted */
-  readRows(progress: Progress, signal: AbortSignal): AsyncIterable<NumberedRow>;
+  readRows(signal: AbortSignal): AsyncIterable<NumberedRow>;
 }
 
-/** Checks the options before the database is opened. */
-async function prepareInput(resource: Resource, file: string, options: ImportFlags): Promise<ImportInput> {
+/**
+ * Checks the options and finds the header before the database is opened. CSV is read as it arrives. Everything else, and CSV whose encoding has to be
+ * guessed, is read more than once, so it's copied to a temporary file.
+ */
+async function prepareInput(
+  resource: Resource,
+  file: string,
+  options: ImportFlags,
+  progress: Progress,
+): Promise<ImportInput> {
   asUsageError(() => getMatchField(resource, options.match));
-  const format = options.format ?? formatOf(file) ?? "csv";
-  const csv = { ...(await readCsvFlags(resource, file, format, options)), onSkipped: () => void input.skipped++ };
+  requireOneStandardInput(file, options.map);
+  const stop = new AbortController();
+  const { start, bytes } = await readStart(waitUntilAborted(openInput(file), stop.signal));
+  const format = recognizeFormat(start, file, options.format);
+  const flags = await readTableFlags(resource, file, format, options);
   const size = file === "-" ? 0 : (statSync(file, { throwIfNoEntry: false })?.size ?? 0);
+  const isStream = format === "csv" && !options.guess;
+  const isTable = format === "csv" || format === "xlsx";
+  const onRead = countBytes("importing", progress, isStream || format === "xlsx" ? size : 2 * size);
+  const content = isStream ? withCount(bytes, onRead) : await StoredBytes.copy(bytes, onRead);
+  const opened = isTable ? await openMappedTable(resource, content, format, flags, options.guess) : undefined;
   const input: ImportInput = {
     skipped: 0,
-    readRows(progress, signal) {
-      const bytes = waitUntilAborted(withByteProgress(openInput(file), "importing", progress, size), signal);
-      return readRowsOfCompleteFile(resource, bytes, format, csv);
+    mapping: opened && (opened.mapping ?? plainMapping(opened.table)),
+    readRows(signal) {
+      signal.addEventListener("abort", () => stop.abort(signal.reason));
+      if (!opened) return readRowsOfCompleteFile(resource, content, format);
+      return readTableRows(resource, opened.table, { mapping: opened.mapping, onSkipped: () => void input.skipped++ });
     },
   };
   return input;
+}
+
+/** Enough to recognize the format. A stream may pause after them. */
+const minStart = 16;
+
+/** @returns the start of the file, and all of it */
+async function readStart(source: AsyncIterable<Uint8Array>) {
+  const chunks = source[Symbol.asyncIterator]();
+  let start = Buffer.alloc(0);
+  while (start.length < minStart) {
+    const { value, done } = await chunks.next();
+    if (done) break;
+    start = Buffer.concat([start, value]);
+  }
+  const bytes = async function* () {
+    yield start;
+    yield* { [Symbol.asyncIterator]: () => chunks };
+  };
+  return { start, bytes: bytes() };
+}
+
+async function* withCount(chunks: AsyncIterable<Uint8Array>, onRead: (bytes: number) => void) {
+  for await (const chunk of chunks) {
+    yield chunk;
+    onRead(chunk.length);
+  }
+}
+
+/** Opens a table, with the mapping that was given or guessed, and prints what else was guessed. */
+async function openMappedTable(
+  resource: Resource,
+  content: FileContent,
+  format: "csv" | "xlsx",
+  given: TableOptions,
+  isGuessed = false,
+) {
+  const isWestern = isGuessed && format === "csv" && given.encoding === undefined && !(await isUnicode(content));
+  if (isWestern)
+    printMessage("the file isn't UTF-8, so it's read as windows-1252; for another encoding, add --encoding");
+  const encoding = isWestern ? "windows-1252" : given.encoding;
+  const table = await openTable(resource, content, format, { ...given, encoding });
+  const { header, top, sheets } = table;
+  const others = (sheets?.filled ?? []).filter((name) => name !== sheets?.read);
+  if (others.length > 0)
+    printMessage(
+      `reading the sheet \`${sheets?.read}\`; for ${alternatives(others.map((name) => `\`${name}\``))}, add --sheet`,
+    );
+  if (given.headerRow === undefined && header.number !== top[0]?.number)
+    printMessage(`row ${header.number} names the columns; for another one, add --header-row`);
+  return { table, mapping: isGuessed ? guessMapping(resource, table) : given.mapping };
+}
+
+/** Whether all of it can be decoded without knowing its encoding. */
+async function isUnicode(content: FileContent): Promise<boolean> {
+  try {
+    for await (const _ of decodeText(streamOf(content)));
+    return true;
+  } catch (error) {
+    if (error instanceof ProblemError) return false;
+    throw error;
+  }
+}
+
+/** Prints the guesses. @throws ProblemError `bad-request` if there are none */
+function guessMapping(resource: Resource, table: Table): CsvMapping {
+  const columns = describeColumns(resource, table);
+  const mapped = columns.filter(({ field }) => field !== undefined);
+  const left = columns.filter(({ field, name }) => field === undefined && name !== "" && !name.startsWith("#"));
+  const names = (some: typeof columns) => some.map(({ key }) => key).join(", ");
+  if (mapped.length === 0)
+    throw new ProblemError("bad-request", `no column seems to be a field: ${names(columns)}; map them with --map`);
+  for (const { key, field, isGuessed } of mapped) if (isGuessed) printMessage(`guessed: ${key} is ${field}`);
+  if (left.length > 0) printMessage(`not imported: ${names(left)}`);
+  return parseMapping(
+    resource,
+    JSON.stringify({ fields: Object.fromEntries(mapped.map(({ key, field }) => [field, key])) }),
+  );
+}
+
+/** For columns that are named after fields. */
+function plainMapping({ header }: Table): CsvMapping {
+  const names = header.cells.filter((name) => name.trim() !== "" && !name.startsWith("#"));
+  return { sources: names.map((name) => ({ field: name, column: name })), skip: [] };
 }
 
 // The import.
@@ -114,6 +244,7 @@ async function importRows(
   resource: Resource,
   input: ImportInput,
   options: ImportFlags,
+  progress: Progress,
   onRejected: ImportOptions["onRejected"],
 ): Promise<ImportResult> {
   let undo: string | undefined;
@@ -121,13 +252,13 @@ async function importRows(
   const onMissing = (id: number, body: string) => {
     if (missingNames.length < maxNamed) missingNames.push(`${id} ${JSON.stringify(JSON.parse(body).Name)}`);
   };
-  const work = async (engine: Engine, site: SiteRecord, run: string, signal: AbortSignal, progress: Progress) => {
+  const work = async (engine: Engine, site: SiteRecord, run: string, signal: AbortSignal) => {
     const onBeforeCommit = (revision: number) => {
       undo = undoLine(options, revision, run);
     };
     const removeMissing = options.removeMissing && { maxRemovals: options.allowRemovals, onMissing };
     const how = { ...options, removeMissing, signal, onBeforeCommit, onRejected, now: Date.now };
-    const summary = await importRecords(engine, site.ID, resource, input.readRows(progress, signal), how);
+    const summary = await importRecords(engine, site.ID, resource, input.readRows(signal), how);
     return { ...summary, ...undoOf(options, summary.revisions, run), missingNames };
   };
   const printPossibleUndo = () => {
@@ -135,13 +266,12 @@ async function importRows(
     if (undo) printMessage(`${stored}: ${undo}`);
   };
   try {
-    return await withProgress((progress) =>
-      runInterruptible(
-        (signal) => withSite(options, (engine, site, run) => work(engine, site, run, signal, progress)),
-        printPossibleUndo,
-      ),
+    return await runInterruptible(
+      (signal) => withSite(options, (engine, site, run) => work(engine, site, run, signal)),
+      printPossibleUndo,
     );
   } catch (error) {
+    progress.stop();
     printPossibleUndo();
     throw error;
   }

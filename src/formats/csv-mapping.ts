@@ -6,8 +6,9 @@ import { type FieldError, fault, fullLimits, hasTooManyFieldErrors, invalidRecor
 import { isJsonObject, unknownFieldFault, validateText, wrongTypeFault } from "../model/field.ts";
 import { idFault, toId } from "../model/record.ts";
 import { findTextField, type Resource } from "../model/resource.ts";
-import { type CellPlan, type CellSource, fieldNames } from "./csv.ts";
+import { fieldNames } from "./csv.ts";
 import { decodeJson } from "./json.ts";
+import { type CellPlan, type CellSource, columnIndex, columnLetter } from "./table.ts";
 
 /** The source of a field, before the column was searched in the header row of a file. */
 interface ColumnSource extends Omit<CellSource, "index"> {
@@ -44,32 +45,66 @@ export function parseMapping(resource: Resource, text: string): CsvMapping {
   return { sources, skip };
 }
 
-/** Returns the cell plan of a mapping for a file with this header row. Reports an error for each column that the file does not have, or has twice. */
+/** Writes a mapping as JSON text that `parseMapping` reads. */
+export function formatMapping({ sources, skip }: CsvMapping): string {
+  const entries = sources.map(({ field, column, lookup, ...source }) => {
+    const isName = column !== undefined && lookup === undefined;
+    return [field, isName ? column : { column, ...source, lookup: lookup && Object.fromEntries(lookup) }];
+  });
+  const skipped = skip.map(({ column, values }) => [column, [...values]]);
+  const mapping = {
+    fields: Object.fromEntries(entries),
+    skip: skip.length === 0 ? undefined : Object.fromEntries(skipped),
+  };
+  return `${JSON.stringify(mapping, null, 2)}\n`;
+}
+
+/** Which columns can be called by their letters. */
+interface Lettered {
+  /** The number of columns, with or without a name. Default: those in the header. */
+  readonly width?: number;
+  /** The index of column A. */
+  readonly start?: number;
+}
+
+/**
+ * Returns the cell plan of a mapping for a table with this header row. A column is called by its name, or by its letter if no column has that name. Reports
+ * an error for each column that the table does not have, or has twice.
+ */
 export function planMapping(
   mapping: CsvMapping,
   header: readonly string[],
+  { width = header.length, start = 0 }: Lettered = {},
 ): { plan: CellPlan; fieldErrors: FieldError[] } {
   const fieldErrors: FieldError[] = [];
   const indexOf = (column: string, field: string): number => {
     const index = header.indexOf(column);
+    const other = index === -1 ? -1 : header.indexOf(column, index + 1);
+    const lettered = index === -1 ? start + columnIndex(column) : -1;
+    if (index === -1 && lettered < width) return lettered;
     if (index === -1) {
       const hint = fieldErrors.length < fullLimits.maxHints ? columnHint(column, header) : "";
       fieldErrors.push({ field, ...fault("invalid", `the file has no column \`${shorten(column)}\`${hint}`) });
-    } else if (header.includes(column, index + 1))
-      fieldErrors.push({ field, ...fault("invalid", `the file has two columns \`${shorten(column)}\`; rename one`) });
+    } else if (other !== -1) {
+      const letters = [index, other].map((one) => columnLetter(one - start)).join(" and ");
+      const detail = `the file has two columns \`${shorten(column)}\`; use their letters, ${letters}, instead of the name`;
+      fieldErrors.push({ field, ...fault("invalid", detail) });
+    }
     return index;
   };
   const sources = mapping.sources.map(({ column, ...source }) =>
     column === undefined ? source : { ...source, index: indexOf(column, source.field) },
   );
   const skip = mapping.skip.map(({ column, values }) => ({ index: indexOf(column, "skip"), values }));
-  return { plan: { width: header.length, sources, skip }, fieldErrors };
+  const used = [...sources, ...skip].map((one) => ("index" in one ? one.index + 1 : 0));
+  return { plan: { width: Math.max(header.length, ...used), unnamed: [], sources, skip }, fieldErrors };
 }
 
 /** Maximum columns that a message lists if no column has a similar name. */
 const maxColumns = 20;
 
 function columnHint(column: string, header: readonly string[]): string {
+  if (header.length === 0) return "; without a header, use letters such as A";
   const meant = findNearest(column, header);
   if (meant !== undefined) return `; did you mean \`${meant}\`?`;
   const some = header.slice(0, maxColumns).join(", ").slice(0, 500);

@@ -1,43 +1,12 @@
-// Converts records to CSV rows (RFC 4180) and back. A file has one column per text field, named by its dotted path.
+// Converts records to CSV rows (RFC 4180), and CSV text to rows. A file has one column per text field, named by its dotted path.
 
-import { describeOddity } from "../lib/characters.ts";
-import { type FieldError, fault, fullLimits, ProblemError } from "../model/errors.ts";
-import { findMeantField } from "../model/field-vocabulary.ts";
-import { type StorefrontRecord, toId, valueAt } from "../model/record.ts";
+import { ProblemError } from "../model/errors.ts";
+import { type StorefrontRecord, valueAt } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
-import type { Decoded } from "./format.ts";
-
-/** The source of a field's value: a constant or a cell. A lookup table can replace the content of the cell. */
-export interface CellSource {
-  /** The path of the field, or ID. */
-  readonly field: string;
-  readonly constant?: string | undefined;
-  /** The index of the cell, if the source is not a constant. */
-  readonly index?: number | undefined;
-  /** The value for each content of the cell. Default: the content itself. */
-  readonly lookup?: ReadonlyMap<string, string> | undefined;
-  /** The value for a content that is not in `lookup`. If missing, such a content is an error. */
-  readonly otherwise?: string | undefined;
-}
-
-/** How the cells of a file become records. */
-export interface CellPlan {
-  /** The number of columns. A row may have fewer cells, and more if they are empty. */
-  readonly width: number;
-  readonly sources: readonly CellSource[];
-  /** A row is skipped if the cell `index` has one of `values`. */
-  readonly skip: readonly { readonly index: number; readonly values: ReadonlySet<string> }[];
-}
 
 /** Returns the column names for records of `resource`: ID, then the path of each text field. */
 export function fieldNames(resource: Resource): string[] {
   return ["ID", ...resource.textFields.map((textField) => textField.path)];
-}
-
-/** Returns what a spreadsheet calls the column at `index`, from 0: A to Z, then AA and so on. */
-export function columnLetter(index: number): string {
-  const before = index < 26 ? "" : columnLetter(Math.floor(index / 26) - 1);
-  return before + String.fromCharCode(65 + (index % 26));
 }
 
 /** Returns the header row with its line end. */
@@ -55,99 +24,20 @@ export function toCells(resource: Resource, record: StorefrontRecord): (string |
   return [record.ID, ...resource.textFields.map((textField) => valueAt(record, textField))];
 }
 
-/** Whether a column has annotations, such as the reason why a row was rejected. Such a column is not a field. */
-function isAnnotation(column: string): boolean {
-  return column.startsWith("#");
-}
-
-/**
- * Returns the cell plan for a header row that names fields. Reports an error for each unknown or repeated column. Columns without a name at the end are not
- * part of the table: some programs end every line with a delimiter.
- */
-export function planColumns(
-  resource: Resource,
-  cells: readonly string[],
-): { plan: CellPlan; fieldErrors: FieldError[] } {
-  const columns = fieldNames(resource);
-  const header = cells.slice(0, cells.findLastIndex((name) => name !== "") + 1);
-  let unknown = 0;
-  const fieldErrors = header.flatMap((name, index): FieldError[] => {
-    if (isAnnotation(name)) return [];
-    if (name === "")
-      return [
-        { field: "", ...fault("invalid", `column ${index + 1} has no name; name it, or map columns with --map`) },
-      ];
-    if (!columns.includes(name)) {
-      const meant = unknown++ < fullLimits.maxHints ? findMeantField(resource, name) : undefined;
-      const oddity = describeOddity(name);
-      const hint = `; did you mean ${meant}?${oddity === undefined ? "" : ` The name in the file ${oddity}`}`;
-      return [{ field: name.slice(0, 100), ...fault("unknown-field", columns.includes(meant ?? "") ? hint : "") }];
-    }
-    return header.indexOf(name) < index ? [{ field: name, ...fault("duplicate-field") }] : [];
-  });
-  const sources = header.map((field, index) => ({ field, index })).filter(({ field }) => !isAnnotation(field));
-  if (sources.length === 0)
-    fieldErrors.push({
-      field: "",
-      ...fault("invalid", `the first row must name columns, not ${quote(header.join(","))}`),
-    });
-  return { plan: { width: header.length, sources, skip: [] }, fieldErrors };
-}
-
-/**
- * Decodes the record in the cells of a row. Returns undefined if the plan skips the row. An empty ID counts as no ID. Cells that are missing at the end
- * are empty.
- */
-export function decodeCsvLine({ width, sources, skip }: CellPlan, cells: readonly string[]): Decoded | undefined {
-  if (cells.length > width && !isBlank(cells.slice(width))) {
-    const wrong = fault("too-many", ` cells, one for each column; this row has ${cells.length}`, { max: width });
-    return { input: {}, fieldErrors: [{ field: "", ...wrong }] };
-  }
-  if (skip.some(({ index, values }) => values.has(cells[index] ?? ""))) return undefined;
-  const input: Record<string, unknown> = {};
-  const fieldErrors: FieldError[] = [];
-  for (const source of sources) {
-    const { field } = source;
-    const content = source.constant ?? cells[source.index ?? 0] ?? "";
-    const found = source.lookup ? (source.lookup.get(content) ?? source.otherwise) : content;
-    if (found === undefined)
-      fieldErrors.push({
-        field,
-        ...fault("invalid", `add ${quote(content)} to the lookup in the mapping, or an \`otherwise\``),
-      });
-    const value = found ?? content;
-    if (field !== "ID") setPath(input, field.split("."), value);
-    else if (value !== "") input.ID = toId(value) ?? value;
-  }
-  return { input, fieldErrors };
-}
-
-function quote(text: string): string {
-  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}...` : text);
-}
-
-/** Sets the value at `path` in `target`, and creates the missing objects on this path. */
-function setPath(target: Record<string, unknown>, path: readonly string[], value: string): void {
-  const [name = "", ...rest] = path;
-  if (rest.length === 0) {
-    target[name] = value;
-    return;
-  }
-  const inner = target[name] ?? {};
-  target[name] = inner;
-  setPath(inner as Record<string, unknown>, rest, value);
-}
-
 // Parses CSV text into rows (RFC 4180). Lines may end with CRLF, LF or CR, also mixed. A chunk of text may end anywhere.
 //
-// The first row with content is the header. What other programs write around it is not a row: blank lines, `sep=;` for Excel, and `#TYPE ...` of
-// PowerShell. Files are joined, so all of this, a byte order mark and the header itself can come again in the middle.
+// What other programs write around rows is not a row: blank lines, `sep=;` for Excel, and `#TYPE ...` of PowerShell. Files are joined, so all of this and
+// a byte order mark can come again in the middle.
 
-/** A row, and the error in its quoting, if there is one. */
-interface CsvRow {
+/** A row of a CSV file or a workbook. */
+export interface TableRow {
   /** The number of the row in a spreadsheet, which does not show a line `sep=;` at the beginning. */
   readonly number: number;
-  readonly cells: string[];
+  readonly cells: readonly string[];
+}
+
+/** A row, and the error in its quoting, if there is one. */
+export interface CsvRow extends TableRow {
   readonly fault: CsvError | undefined;
 }
 
@@ -166,8 +56,18 @@ interface CsvRows {
 /** Maximum UTF-16 units of a row. It limits the memory for a quoted cell that is never closed. */
 const maxRowLength = 1 << 20;
 
-/** If the delimiter is not given, the delimiter of this list that splits the first row into the most cells is used. */
+/** The delimiters that are detected. */
 const delimiters = [",", ";", "\t", "|"];
+
+/** How many of the first rows with content may tell the delimiter and the header. */
+export const maxTopRows = 20;
+
+/** How well the first rows of a file fit when they are split by a delimiter. */
+export interface Fit {
+  readonly score: number;
+  /** Whether more rows would not change it. */
+  readonly isFinal: boolean;
+}
 
 /** Whether `delimiter` can separate cells: one UTF-16 unit other than a quote, CR, LF, a byte order mark or half of a surrogate pair. */
 export function isDelimiter(delimiter: string): boolean {
@@ -175,13 +75,18 @@ export function isDelimiter(delimiter: string): boolean {
 }
 
 /**
- * Parses the rows of a table, the header first. Yields the rows that are complete after each chunk.
- * @param named the delimiter; if missing, it is that of a line `sep=;`, otherwise it is chosen by the header
+ * Parses the rows that have content. Yields the rows that are complete after each chunk.
+ * @param named the delimiter; if missing, it is that of a line `sep=;`, otherwise the one with which the first rows fit best
+ * @param fitOf how well the first rows fit; with a default, by the number of cells in the first one
  * @throws ProblemError `bad-request` if a row is longer than `maxRowLength`, or if the rest of the file has another delimiter
  */
-export async function* readCsvRows(chunks: AsyncIterable<string>, named?: string): AsyncGenerator<CsvRows> {
+export async function* readCsvRows(
+  chunks: AsyncIterable<string>,
+  named?: string,
+  fitOf = ([first]: readonly TableRow[]): Fit => ({ score: first?.cells.length ?? 0, isFinal: true }),
+): AsyncGenerator<CsvRows> {
   let dialect = named === undefined ? undefined : toDialect(named);
-  let header: readonly string[] | undefined;
+  let hasRows = false;
   let [rest, number] = ["", 0];
 
   /** Takes the complete rows from `rest`. */
@@ -189,22 +94,22 @@ export async function* readCsvRows(chunks: AsyncIterable<string>, named?: string
     const text = rest;
     let next = 0;
     while (next < text.length) {
-      const line = header ? undefined : takeLineBeforeHeader(text, next, isEnd);
+      const line = hasRows ? undefined : takeLineBeforeRows(text, next, isEnd);
       if (line) {
         if (line.delimiter !== undefined) dialect ??= toDialect(line.delimiter);
         if (!line.isSeparator) number++;
         next = line.next;
         continue;
       }
-      dialect ??= findDialect(text, next, isEnd);
+      dialect ??= findDialect(text.slice(next), isEnd, number, fitOf);
       const taken = dialect && takeRow(text, next, dialect, isEnd);
       if (!dialect || !taken) break;
       next = taken.next;
       number++;
       const { cells, fault } = taken.row;
-      const isRow = fault || !(isBlank(cells) || (header && isRepeated(header, cells, number, dialect.delimiter)));
+      const isRow = fault || !(isBlank(cells) || (hasRows && isLineBetweenRows(cells, number, dialect.delimiter)));
       if (!isRow) continue;
-      header ??= cells;
+      hasRows = true;
       yield { number, cells, fault };
     }
     rest = text.slice(next);
@@ -227,25 +132,29 @@ export function isBlank(cells: readonly string[]): boolean {
   return cells.every((cell) => cell.trim() === "");
 }
 
-/** Matches a line before the header that is not a row: a blank line, `#TYPE ...`, `sep=;`, or `"sep=;"` if a program has read that as a cell. */
-const lineBeforeHeader =
+/** Whether a row only repeats the header, as in joined files. */
+export function isRepeatedHeader(header: readonly string[], cells: readonly string[]): boolean {
+  const isSame = (name: string | undefined, index: number) => name?.trim() === (cells[index] ?? "").trim();
+  return isSame(header[0], 0) && header.every(isSame) && isBlank(cells.slice(header.length));
+}
+
+/** Matches a line before the rows that is not one: a blank line, `#TYPE ...`, `sep=;`, or `"sep=;"` if a program has read that as a cell. */
+const lineBeforeRows =
   /\ufeff?(?:[^\S\r\n]*|"?#TYPE [^\r\n]*|(?<separator>sep=(?<delimiter>\\t|[^\r\n])[;,|\t ]*|"sep=[^"\r\n]"[;,|\t ]*))(?<end>\r\n|[\r\n]|$)/iy;
 
-function takeLineBeforeHeader(text: string, start: number, isEnd: boolean) {
-  lineBeforeHeader.lastIndex = start;
-  const { separator, delimiter, end } = lineBeforeHeader.exec(text)?.groups ?? {};
-  const next = lineBeforeHeader.lastIndex;
+function takeLineBeforeRows(text: string, start: number, isEnd: boolean) {
+  lineBeforeRows.lastIndex = start;
+  const { separator, delimiter, end } = lineBeforeRows.exec(text)?.groups ?? {};
+  const next = lineBeforeRows.lastIndex;
   if (end === undefined || (!isEnd && (end === "" || (end === "\r" && next === text.length)))) return undefined;
   const character = delimiter === "\\t" ? "\t" : delimiter;
   if (character !== undefined && !isDelimiter(character)) return undefined;
   return { next, delimiter: character, isSeparator: separator !== undefined };
 }
 
-/** Whether a row only repeats what was before the rows: the header, `#TYPE ...` or `sep=;`. @throws ProblemError `bad-request` for another delimiter */
-function isRepeated(header: readonly string[], cells: readonly string[], row: number, delimiter: string): boolean {
+/** Whether a row is `#TYPE ...` or `sep=;` again, as in joined files. @throws ProblemError `bad-request` for another delimiter */
+function isLineBetweenRows(cells: readonly string[], row: number, delimiter: string): boolean {
   const [first = ""] = cells;
-  if (first.trim() === header[0]?.trim())
-    return isBlank(cells.slice(header.length)) && header.every((name, i) => name.trim() === (cells[i] ?? "").trim());
   if (/^#TYPE \S/.test(first)) return isBlank(cells.slice(1));
   const separator = /^sep=/i.test(first) ? /^sep=(.)$/i.exec(cells.join(delimiter))?.[1] : undefined;
   if (separator === undefined || separator === delimiter) return separator === delimiter;
@@ -290,16 +199,51 @@ function toDialect(delimiter: string): Dialect {
   };
 }
 
-/** Returns the dialect in which the row at the index `start` has the most cells; undefined if this row may be incomplete. */
-function findDialect(text: string, start: number, isEnd: boolean): Dialect | undefined {
-  let best: Dialect | undefined;
-  let most = 0;
-  for (const dialect of delimiters.map(toDialect)) {
-    const first = takeRow(text, start, dialect, isEnd)?.row;
-    if (!first) return undefined;
-    if (first.cells.length > most) [best, most] = [dialect, first.cells.length];
+/** The dialect is chosen by the first rows, as far as they are in so many UTF-16 units. These double until there is a whole row. */
+const minTopLength = 1 << 16;
+
+/**
+ * Returns the dialect in which the rows at the start of `text` fit best; of equals, the first. Undefined if more text is needed. The choice does not
+ * depend on how much more text there is already.
+ */
+function findDialect(
+  text: string,
+  isEnd: boolean,
+  number: number,
+  fitOf: (rows: readonly TableRow[]) => Fit,
+): Dialect | undefined {
+  for (let length = minTopLength; length <= maxRowLength; length *= 2) {
+    const isAll = isEnd && text.length <= length;
+    const top = text.slice(0, length);
+    const tables = delimiters.map((delimiter) => {
+      const dialect = toDialect(delimiter);
+      return { dialect, rows: takeTop(top, dialect, isAll, number) };
+    });
+    const fewest = Math.min(...tables.map(({ rows }) => rows.length));
+    const mayGrow = !isAll && text.length < length;
+    if (fewest === 0 && mayGrow) return undefined;
+    if (fewest === 0 && !isAll) continue;
+    const fits = tables.map(({ rows }) => fitOf(rows));
+    const scores = fits.map(({ score }) => score);
+    const best = scores.indexOf(Math.max(...scores));
+    return mayGrow && fewest < maxTopRows && !fits[best]?.isFinal ? undefined : tables[best]?.dialect;
   }
-  return best;
+  return undefined;
+}
+
+/** Returns the first rows with content that are whole in `text`. */
+function takeTop(text: string, dialect: Dialect, isEnd: boolean, before: number): TableRow[] {
+  const rows: TableRow[] = [];
+  let [next, number] = [0, before];
+  while (next < text.length && rows.length < maxTopRows) {
+    const taken = takeRow(text, next, dialect, isEnd);
+    if (!taken) break;
+    next = taken.next;
+    const { cells } = taken.row;
+    number++;
+    if (!isBlank(cells)) rows.push({ number, cells });
+  }
+  return rows;
 }
 
 /** Returns the row at the index `start`; undefined if its end is not in `text` yet. A byte order mark before it is not part of it. */

@@ -3,10 +3,11 @@
 import { ErrorBudget, noMoreHints, ProblemError } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 import { type FileItem, type ItemErrors, type ItemReader, itemsOfFile, maxItemLength, recordErrors } from "./items.ts";
-import { maxDepth, positionOf } from "./syntax-errors.ts";
+import { maxDepth } from "./syntax-errors.ts";
 import { decodeText, isUtf8Name } from "./text-encoding.ts";
+import { XmlChunkReader } from "./xml-chunks.ts";
 import { escapeText } from "./xml-elements.ts";
-import { type XmlElement, XmlReader } from "./xml-parser.ts";
+import type { XmlElement } from "./xml-parser.ts";
 import { decodeRecord, isElement } from "./xml-records.ts";
 
 export interface XmlItem {
@@ -66,7 +67,7 @@ export function xmlItems(list: XmlList): ItemReader<XmlItem> {
   return new XmlItems(list).items();
 }
 
-class XmlItems extends XmlReader {
+class XmlItems extends XmlChunkReader {
   readonly #list: XmlList;
   /** The index at which the item that is being read begins, or the next token outside of items. */
   #begin = 0;
@@ -100,10 +101,8 @@ class XmlItems extends XmlReader {
   /** Adds a chunk, and discards the text before the item that is being read. */
   #add(chunk: string): void {
     const start = this.#start;
-    this.from = positionOf(this.text, start, this.from);
-    this.text = this.text.slice(start) + chunk;
-    this.at -= start;
     this.#begin -= start;
+    this.addChunk(chunk, start);
   }
 
   /** The index from which on the text is still needed. */
@@ -118,9 +117,9 @@ class XmlItems extends XmlReader {
     for (;;) {
       if (!this.#isInItem) this.skipSpace();
       this.#isReadingItem = this.#isInItem || this.#isAtItem;
-      if (this.at === this.text.length || !(isEnd || this.#isTokenComplete())) return;
+      if (this.at === this.text.length || !(isEnd || this.isTokenComplete())) return;
       this.#isBlank = false;
-      const isStart = this.at === 0 && this.from.line === 1 && this.from.column === 1;
+      const isStart = this.isAtStart;
       if (isStart) this.declaration();
       // The token after the declaration may not have arrived yet.
       const item = isStart && this.at > 0 ? undefined : this.#nextToken();
@@ -173,42 +172,4 @@ class XmlItems extends XmlReader {
     const next = this.text[this.at + 1];
     return this.open.length === 1 && this.text[this.at] === "<" && next !== "/" && next !== "!" && next !== "?";
   }
-
-  /** Whether the tag, comment, instruction, CDATA section or text that begins at the index `at` has arrived to its end. */
-  #isTokenComplete(): boolean {
-    const { text, at } = this;
-    if (text[at] !== "<") return text.includes("<", at);
-    if (text.startsWith("<!", at) && !/^<!(?:--|\[CDATA\[)/.test(text.slice(at, at + 9)))
-      return text.length - at >= "<!DOCTYPE".length;
-    return endOfMarkup(text, at) !== undefined;
-  }
-}
-
-/**
- * Returns the index after the tag, comment, processing instruction or CDATA section that begins at the index `start`; undefined if it has no end. A `>`
- * in quotes does not end a start tag.
- */
-function endOfMarkup(text: string, start: number): number | undefined {
-  const next = text[start + 1];
-  if (next === "/") return endAfter(text, ">", start);
-  if (next === "?") return endAfter(text, "?>", start);
-  if (text.startsWith("<!--", start)) return endAfter(text, "-->", start + 4);
-  if (text.startsWith("<![CDATA[", start)) return endAfter(text, "]]>", start);
-  return endOfStartTag(text, start);
-}
-
-function endAfter(text: string, end: string, from: number): number | undefined {
-  const at = text.indexOf(end, from);
-  return at === -1 ? undefined : at + end.length;
-}
-
-function endOfStartTag(text: string, start: number): number | undefined {
-  for (let at = start; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === 0x3e) return at + 1;
-    if (code !== 0x22 && code !== 0x27) continue;
-    at = text.indexOf(code === 0x22 ? '"' : "'", at + 1);
-    if (at === -1) return undefined;
-  }
-  return undefined;
 }

@@ -18,6 +18,9 @@ const declarationPattern =
 /** Per element. */
 const maxAttributes = 100;
 
+/** Shared by all elements without attributes, which are most of them. */
+const noAttributes: ReadonlyMap<string, string> = new Map();
+
 export interface XmlElement {
   readonly name: string;
   readonly attributes: ReadonlyMap<string, string>;
@@ -250,17 +253,18 @@ export class XmlReader {
 
   /** Reads the attributes, up to the `>` or `/` at the end of the tag. */
   protected attributes(): ReadonlyMap<string, string> {
-    const attributes = new Map<string, string>();
+    let attributes: Map<string, string> | undefined;
     while (true) {
       const hasSpace = this.skipSpace();
       const next = this.text[this.at];
-      if (next === ">" || next === "/") return attributes;
+      if (next === ">" || next === "/") return attributes ?? noAttributes;
       if (!hasSpace) {
         const hint = next === "<" ? lessThanHint : "";
         this.fail(`expected white space, \`/>\` or \`>\`, ${this.notShown}${hint}`);
       }
       const begin = this.at;
       const name = this.name("an attribute, `/>` or `>`");
+      attributes ??= new Map();
       if (attributes.has(name)) this.fail(`the attribute \`${shorten(name)}\` appears more than once`, begin);
       if (attributes.size === maxAttributes) this.fail(`an element has at most ${maxAttributes} attributes`, begin);
       attributes.set(name, this.#attributeValue(name));

@@ -207,7 +207,7 @@ describe("--map", () => {
       "storefront: `Name`: the file has no column `Marke`; did you mean `Mark`\\?",
       1,
     ],
-    ["is for JSON", "{}", "[]", "storefront: --map only works with CSV files, and this one is json", 2],
+    ["is for JSON", "{}", "[]", "storefront: --map only works with CSV files and workbooks, and this one is json", 2],
   ];
   test.each(
     faults,
@@ -220,7 +220,7 @@ describe("--map", () => {
 
   test("a mapping that is too large, a folder, missing, or standard input like the rows is rejected", async () => {
     const run = async (map: string) =>
-      (await workspace.run(["import", "--site", "main", "brands", "-", "--map", map], { stdin: "{}" })).stderr;
+      (await workspace.run(["import", "--site", "main", "brands", "-", "--map", map], { stdin: "Name\nA\n" })).stderr;
     expect(await run("/dev/zero")).toContain(
       "/dev/zero is larger than 1 MiB, too large for a column mapping; check --map",
     );

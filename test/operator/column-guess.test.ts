@@ -1,7 +1,7 @@
 // Guesses which column of a file is which field, from other programs' headers. A wrong guess is worse than none.
 
 import { expect, test } from "bun:test";
-import { guessFields } from "../../src/operator/import/job/column-guess.ts";
+import { guessFields } from "../../src/operator/import/column-guess.ts";
 import { allResources } from "../../src/resources/all.ts";
 
 const resourceNamed = (path: string) => {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { toCsvRow } from "../../src/formats/csv.ts";
 import { xml } from "../../src/formats/xml.ts";
-import { type CsvOptions, type FileFormat, readRows } from "../../src/operator/import/file-rows.ts";
+import { type FileFormat, type RowOptions, readRows } from "../../src/operator/import/file-rows.ts";
 import { openRejectedRowsFile } from "../../src/operator/import/rejected-rows.ts";
 import { brand } from "../../src/resources/brand.ts";
 
@@ -16,7 +16,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 type Row = Awaited<ReturnType<typeof read>>[number];
 
-async function read(content: string | Uint8Array, options: CsvOptions = {}, format: FileFormat = "csv") {
+async function read(content: string | Uint8Array, options: RowOptions = {}, format: FileFormat = "csv") {
   const bytes = (async function* () {
     yield Buffer.from(content);
   })();
@@ -27,7 +27,7 @@ async function read(content: string | Uint8Array, options: CsvOptions = {}, form
 async function reject(
   file: string,
   content: string | Uint8Array,
-  options: CsvOptions,
+  options: RowOptions,
   format?: FileFormat,
   detail = 'is "rejected", here',
 ) {

@@ -5,16 +5,15 @@ import { parseMapping } from "../../formats/csv-mapping.ts";
 import { encodingHint } from "../../formats/text-encoding.ts";
 import { parseNumber } from "../../http/common/parameters.ts";
 import { ProblemError } from "../../model/errors.ts";
-import { fileFormats } from "../../operator/import/file-rows.ts";
 import { previewUpload } from "../../operator/import/job/file-preview.ts";
 import type { JobOptions } from "../../operator/import/job/import-job.ts";
 import { type EntryKind, entryKinds, rowKinds } from "../../operator/import/job/import-report.ts";
 import { getMatchField } from "../../operator/import/matcher.ts";
 import { toMissingNumbers } from "../../operator/import/missing-from-file.ts";
+import type { TableOptions } from "../../operator/import/open-table.ts";
 import type { Action, ActionContext, FileContent } from "../action-routes.ts";
 import {
   parseBoolean,
-  parseChoice,
   parseOptionalText,
   parseOptionalWholeNumber,
   parseText,
@@ -147,28 +146,26 @@ async function rejectedRows({ job }: OpenImport): Promise<FileContent> {
 
 function parseOptions(input: ReceivedBody<CheckBody>, { job: { resource } }: OpenImport): JobOptions {
   const { mapping } = input;
-  const findMissing = parseBoolean(input, "findMissing") ?? false;
-  const format = parseChoice(input as ReceivedBody<{ format: string }>, "format", fileFormats);
   const match = parseOptionalText(input, "match");
   getMatchField(resource, match);
-  if (format !== "csv") return { format, match, findMissing };
   return {
-    format,
     match,
-    findMissing,
+    findMissing: parseBoolean(input, "findMissing") ?? false,
     ...parseDialect(input),
     mapping: mapping === undefined ? undefined : parseMapping(resource, JSON.stringify(mapping)),
   };
 }
 
-function parseDialect(input: ReceivedBody<DialectBody>): Pick<JobOptions, "delimiter" | "encoding"> {
+function parseDialect(input: ReceivedBody<DialectBody>): Omit<TableOptions, "mapping"> {
+  const sheet = parseOptionalText(input, "sheet");
+  const headerRow = parseOptionalWholeNumber(input, "headerRow", { min: 0 });
   const delimiter = parseOptionalText(input, "delimiter");
   const encoding = parseOptionalText(input, "encoding");
   if (delimiter !== undefined && !isDelimiter(delimiter))
     throw new ProblemError("bad-request", "`delimiter` must be one character");
   const hint = encoding === undefined ? undefined : encodingHint(encoding);
   if (hint !== undefined) throw new ProblemError("bad-request", `unknown \`encoding\`. ${hint}`);
-  return { delimiter, encoding };
+  return { sheet, headerRow, delimiter, encoding };
 }
 
 function toImportInfo({ id, name, run, undone, job }: OpenImport): ImportInfo {

@@ -1,28 +1,36 @@
-// Options of `import` and `export` for CSV files from other programs.
+// Options of `import` and `export` for files from other programs.
 
 import { statSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { isDelimiter } from "../../formats/csv.ts";
-import { type CsvMapping, parseMapping } from "../../formats/csv-mapping.ts";
+import { type CsvMapping, formatMapping, parseMapping } from "../../formats/csv-mapping.ts";
 import { toFileError } from "../../formats/syntax-errors.ts";
 import { decodeText, encodingHint } from "../../formats/text-encoding.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
+import { requireFolder, writeFile } from "../../operator/files/atomic-file.ts";
 import { isStandardInput, isStandardOutput } from "../../operator/files/standard-streams.ts";
-import { type CsvOptions, type FileFormat, fileFormats, formatOf } from "../../operator/import/file-rows.ts";
+import { type FileFormat, fileFormats, formatOf } from "../../operator/import/file-rows.ts";
+import type { TableOptions } from "../../operator/import/open-table.ts";
 import { openInput } from "./input-file.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** As typed. */
-export interface CsvFlags {
+export interface TableFlags {
   readonly delimiter?: string;
   readonly encoding?: string;
+  readonly sheet?: string;
+  readonly headerRow?: number;
+  /** False with --no-header. */
+  readonly header: boolean;
+  readonly guess?: true;
   readonly map?: string;
+  readonly saveMap?: string;
   readonly rejects?: string;
 }
 
 export function formatOption(): Option {
-  return new Option("--format <format>", "file format (default: by file extension, else csv)").choices(fileFormats);
+  return new Option("--format <format>", "file format (default: recognized by its first bytes)").choices(fileFormats);
 }
 
 /** @param byDefault what the help says about leaving it out */
@@ -34,50 +42,94 @@ export function withDelimiterOption(command: Command, byDefault: string): Comman
   );
 }
 
-export function withCsvOptions(command: Command): Command {
-  return withDelimiterOption(command, "default: detected from the header")
+export function withTableOptions(command: Command): Command {
+  return withDelimiterOption(command, "default: detected")
     .option(
       "--encoding <name>",
       "encoding of a CSV file, such as windows-1252 (default: a detected Unicode encoding, else utf-8)",
       parseEncoding,
     )
-    .option("--map <file>", "JSON file that maps CSV columns to fields (default: columns are named after fields)")
+    .option("--sheet <name>", "sheet of a workbook, or its number (default: the first that names fields)")
+    .option(
+      "--header-row <number>",
+      "row that names the columns (default: the one that names the most fields)",
+      parseRow,
+    )
+    .option("--no-header", "no row names the columns; --map names them by letter, such as A")
+    .option("--guess", "guess which columns become which fields, and the encoding")
+    .option("--map <file>", "JSON file that maps columns to fields (default: columns are named after fields)")
+    .option("--save-map <file>", "save the mapping that was used here, for --map")
     .option("--rejects <file>", "save rejected rows here, so you can fix and re-import them");
 }
 
 /**
  * Checks the options for `file`, and reads the mapping.
- * @throws UsageError if an option doesn't apply to the format, or the file of `--rejects` is unusable
+ * @throws UsageError if options don't apply to the format or can't be combined, or a file to write is unusable
  * @throws ProblemError if the mapping can't be read or is invalid
  */
-export async function readCsvFlags(
+export async function readTableFlags(
   resource: Resource,
   file: string,
   format: FileFormat,
-  flags: CsvFlags,
-): Promise<CsvOptions> {
-  const { delimiter, encoding, map, rejects } = flags;
-  requireCsv(format, { delimiter, encoding, map });
+  flags: TableFlags,
+): Promise<TableOptions> {
+  const { delimiter, encoding, sheet, headerRow, header, guess, map, saveMap, rejects } = flags;
+  requireFormat("CSV files", ["csv"], format, { delimiter, encoding });
+  requireFormat("workbooks", ["xlsx"], format, { sheet });
+  requireFormat("CSV files and workbooks", ["csv", "xlsx"], format, {
+    "header-row": headerRow,
+    "no-header": header ? undefined : true,
+    guess,
+    map,
+    "save-map": saveMap,
+  });
+  if (!header && headerRow !== undefined) throw new UsageError("use either --header-row or --no-header, not both");
+  if (!header && guess) throw new UsageError("--guess goes by the columns' names, so it doesn't work with --no-header");
+  if (guess && map !== undefined) throw new UsageError("use either --guess or --map, not both");
   if (rejects !== undefined) {
-    requireDistinctFile(rejects, [file, ...(map === undefined ? [] : [map])]);
+    requireDistinctFile("rejects", rejects, [file, ...(map === undefined ? [] : [map])]);
     requireMatchingExtension(rejects, format);
   }
-  return { delimiter, encoding, mapping: map === undefined ? undefined : await readMappingFile(resource, map, file) };
+  if (saveMap !== undefined)
+    requireDistinctFile("save-map", saveMap, [file, ...(rejects === undefined ? [] : [rejects])]);
+  const mapping = map === undefined ? undefined : await readMappingFile(resource, map);
+  return { delimiter, encoding, sheet, headerRow: header ? headerRow : 0, mapping };
 }
 
-/** @throws UsageError if one of `options` was given for a format other than CSV */
-export function requireCsv(format: FileFormat, options: Readonly<Record<string, unknown>>): void {
+/** @throws UsageError if one of `options` was given for a format that it doesn't apply to. @param what the formats it applies to */
+export function requireFormat(
+  what: string,
+  formats: readonly FileFormat[],
+  format: FileFormat,
+  options: Readonly<Record<string, unknown>>,
+): void {
   const given = Object.keys(options).find((name) => options[name] !== undefined);
-  if (format !== "csv" && given)
-    throw new UsageError(`--${given} only works with CSV files, and this one is ${format}`);
+  if (!formats.includes(format) && given)
+    throw new UsageError(`--${given} only works with ${what}, and this one is ${format}`);
+}
+
+/** @throws UsageError */
+export function requireOneStandardInput(file: string, map: string | undefined): void {
+  if (map !== undefined && isStandardInput(map) && isStandardInput(file))
+    throw new UsageError("--map and the rows can't both be standard input; use a file for one of them");
+}
+
+/** Saves a mapping for `--map`. @throws ProblemError `not-found` or `unavailable` */
+export async function saveMapping(file: string, mapping: CsvMapping): Promise<void> {
+  requireFolder(file);
+  const text = formatMapping(mapping);
+  await writeFile(
+    file,
+    (async function* () {
+      yield text;
+    })(),
+  );
 }
 
 /** In bytes. */
 const maxMappingSize = 1 << 20;
 
-async function readMappingFile(resource: Resource, map: string, file: string): Promise<CsvMapping> {
-  if (isStandardInput(map) && isStandardInput(file))
-    throw new UsageError("--map and the rows can't both be standard input; use a file for one of them");
+async function readMappingFile(resource: Resource, map: string): Promise<CsvMapping> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of openInput(map)) {
@@ -105,18 +157,22 @@ function requireMatchingExtension(rejects: string, format: FileFormat): void {
     );
 }
 
-/** @throws UsageError if `rejects` can't be written, or is one of the files that the import reads */
-function requireDistinctFile(rejects: string, inputs: readonly string[]): void {
-  if (rejects === "") throw new UsageError("--rejects has an empty file name");
-  if (isStandardOutput(rejects))
-    throw new UsageError("--rejects needs a file, because standard output has the summary");
-  const to = statSync(rejects, { throwIfNoEntry: false });
-  if (to?.isDirectory()) throw new UsageError(`--rejects ${rejects} is a folder; give a file name`);
-  for (const input of inputs) {
-    const from = statSync(input, { throwIfNoEntry: false });
+/** @throws UsageError if `file`, which --`option` names, can't be written, or is one of the other files */
+function requireDistinctFile(option: string, file: string, others: readonly string[]): void {
+  if (file === "") throw new UsageError(`--${option} has an empty file name`);
+  if (isStandardOutput(file)) throw new UsageError(`--${option} needs a file, because standard output has the summary`);
+  const to = statSync(file, { throwIfNoEntry: false });
+  if (to?.isDirectory()) throw new UsageError(`--${option} ${file} is a folder; give a file name`);
+  for (const other of others) {
+    const from = statSync(other, { throwIfNoEntry: false });
     if (to?.isFile() && to.ino === from?.ino && to.dev === from.dev)
-      throw new UsageError(`--rejects would overwrite the input ${input}; use another file`);
+      throw new UsageError(`--${option} would overwrite the input ${other}; use another file`);
   }
+}
+
+function parseRow(text: string): number {
+  if (/^[1-9][0-9]{0,6}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("Use a row number, such as 3, or --no-header if no row names the columns.");
 }
 
 function parseDelimiter(text: string): string {

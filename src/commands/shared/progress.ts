@@ -83,17 +83,11 @@ export function countRows(onRows: (rows: number) => void): () => void {
 /** Smaller files show no progress. */
 const minShownBytes = 1_000_000;
 
-/** @param total the size of the file, 0 if unknown */
-export async function* withByteProgress(
-  bytes: AsyncIterable<Uint8Array>,
-  step: string,
-  { show }: Progress,
-  total: number,
-): AsyncGenerator<Uint8Array> {
+/** @param total the size of the file, 0 if unknown @returns a function to call with the size of each part that was read */
+export function countBytes(step: string, { show }: Progress, total: number): (bytes: number) => void {
   let read = 0;
-  for await (const chunk of bytes) {
-    yield chunk;
-    read += chunk.length;
-    if (total > minShownBytes) show(step, read, total);
-  }
+  return (bytes) => {
+    read += bytes;
+    if (total > minShownBytes) show(step, Math.min(read, total), total);
+  };
 }

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { constants, crc32, deflateRaw, type ZlibOptions } from "node:zlib";
 import { ProblemError } from "../../model/errors.ts";
 import { invalidInXml } from "../../model/field.ts";
-import { columnLetter } from "../csv.ts";
+import { columnLetter } from "../table.ts";
 
 export const workbookMediaType = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 

@@ -1,10 +1,12 @@
 // Keeps values that are needed later in a temporary file. In memory, a million rows would take 2 GB, or 0.6 to 1 GB of heap even when compressed.
 
-import { closeSync, openSync, readSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, openSync, read, readSync, unlinkSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
+import type { ByteSource } from "../../formats/workbook/workbook-limits.ts";
 import { randomText } from "../../lib/text.ts";
-import { withFileErrors } from "../../model/errors.ts";
+import { ProblemError, withFileErrors } from "../../model/errors.ts";
 
 /** In bytes. */
 export interface FileRange {
@@ -23,8 +25,7 @@ export class SpoolFile {
     const start = this.#end;
     withSpoolErrors(() => {
       this.#file ??= openAnonymousFile();
-      for (let done = 0; done < bytes.length; )
-        done += writeSync(this.#file, bytes, done, bytes.length - done, start + done);
+      writeAt(this.#file, bytes, start);
     });
     this.#end += bytes.length;
     return { start, length: bytes.length };
@@ -45,6 +46,59 @@ export class SpoolFile {
   }
 }
 
+/** The bytes of a file, which can be read in any order and more than once. */
+export class StoredBytes implements ByteSource {
+  readonly size: number;
+  readonly #file: number;
+  readonly #onRead: (bytes: number) => void;
+
+  /** @param file its descriptor, which `close` closes @param onRead called with the size of each part that was read */
+  constructor(file: number, onRead: (bytes: number) => void = () => {}) {
+    this.size = fstatSync(file).size;
+    this.#file = file;
+    this.#onRead = onRead;
+  }
+
+  /** Copies bytes to a temporary file. @throws ProblemError `unavailable` if it can't be written */
+  static async copy(bytes: AsyncIterable<Uint8Array>, onRead?: (bytes: number) => void): Promise<StoredBytes> {
+    const file = withSpoolErrors(openAnonymousFile);
+    try {
+      let end = 0;
+      for await (const chunk of bytes) {
+        withSpoolErrors(() => writeAt(file, chunk, end));
+        end += chunk.length;
+      }
+      return new StoredBytes(file, onRead);
+    } catch (error) {
+      closeSync(file);
+      throw error;
+    }
+  }
+
+  /** @throws ProblemError `unavailable` if the file can't be read */
+  async read(start: number, length: number): Promise<Uint8Array> {
+    const bytes = Buffer.allocUnsafe(Math.max(0, Math.min(length, this.size - start)));
+    for (let done = 0; done < bytes.length; ) {
+      const rest = bytes.length - done;
+      const { bytesRead } = await withSpoolErrors(() => readAt(this.#file, bytes, done, rest, start + done));
+      if (bytesRead === 0) throw new ProblemError("unavailable", "the file became shorter while it was being read");
+      done += bytesRead;
+    }
+    this.#onRead(bytes.length);
+    return bytes;
+  }
+
+  close(): void {
+    closeSync(this.#file);
+  }
+}
+
+const readAt = promisify(read);
+
+function writeAt(file: number, bytes: Uint8Array, start: number): void {
+  for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done, bytes.length - done, start + done);
+}
+
 function openAnonymousFile(): number {
   const path = join(tmpdir(), `storefront-rows-${randomText(16)}`);
   const file = openSync(path, "wx+", 0o600);
@@ -52,6 +106,6 @@ function openAnonymousFile(): number {
   return file;
 }
 
-function withSpoolErrors(access: () => void): void {
-  withFileErrors(`can't keep the rows in ${tmpdir()} (set TMPDIR to use another folder)`, access);
+function withSpoolErrors<T>(access: () => T): T {
+  return withFileErrors(`can't keep the rows in ${tmpdir()} (set TMPDIR to use another folder)`, access);
 }

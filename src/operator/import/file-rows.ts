@@ -1,19 +1,52 @@
 // Reads the rows of a file to import, one by one and in any format.
 
-import { type CellPlan, decodeCsvLine, fieldNames, planColumns, readCsvRows } from "../../formats/csv.ts";
-import { type CsvMapping, planMapping } from "../../formats/csv-mapping.ts";
+import { fieldNames } from "../../formats/csv.ts";
 import type { Decoded } from "../../formats/format.ts";
 import { readJsonRecords } from "../../formats/json-items.ts";
 import { toFileError } from "../../formats/syntax-errors.ts";
-import { decodeText } from "../../formats/text-encoding.ts";
+import { type CellPlan, columnLetter, decodeCells, findStrayCell } from "../../formats/table.ts";
+import { decodeStart, decodeText } from "../../formats/text-encoding.ts";
+import { recognizeFile } from "../../formats/workbook/file-kinds.ts";
+import type { ByteSource } from "../../formats/workbook/workbook-limits.ts";
 import { readXmlRecords } from "../../formats/xml-items.ts";
 import { createYielder } from "../../lib/yielding.ts";
-import { fault, invalidRecordError, ProblemError } from "../../model/errors.ts";
+import { type Fault, fault, ProblemError } from "../../model/errors.ts";
 import { findListOfRecords } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
+import {
+  annotationNames,
+  columnKey,
+  openCsv,
+  openSheet,
+  planTable,
+  type Table,
+  type TableOptions,
+} from "./open-table.ts";
 
 export const fileFormats = ["csv", "json", "xml", "xlsx"] as const;
 export type FileFormat = (typeof fileFormats)[number];
+
+/**
+ * Recognizes a file's format by its first bytes; if these could be anything, by its name.
+ * @param start the first `recognizedBytes`, or fewer
+ * @param insisted the format the operator has chosen
+ * @throws ProblemError `bad-request` if the file can't be imported, or not in this format
+ */
+export function recognizeFormat(start: Uint8Array, name: string, insisted?: FileFormat): FileFormat {
+  const isWorkbook = recognizeFile(start) === "workbook";
+  if (insisted !== undefined && (insisted === "xlsx") !== isWorkbook)
+    throw new ProblemError(
+      "bad-request",
+      isWorkbook
+        ? `the file is a workbook, not ${insisted}; leave out --format`
+        : "the file isn't a workbook; leave out --format, and it will be recognized",
+    );
+  if (insisted !== undefined || isWorkbook) return insisted ?? "xlsx";
+  const first = /^[\ufeff\s]*([[{<])/.exec(decodeStart(start))?.[1];
+  if (first) return first === "<" ? "xml" : "json";
+  const named = formatOf(name);
+  return named === undefined || named === "xlsx" ? "csv" : named;
+}
 
 /** By file extension. */
 export function formatOf(file: string): FileFormat | undefined {
@@ -66,20 +99,13 @@ export interface TableSource {
   readonly text: string | undefined;
 }
 
-/** Columns or members that annotate rows in a file of rejected rows. Imports ignore them. */
-export const annotationNames = ["# row", "# fault"] as const;
-
-/** How a CSV file differs from those that `export` writes. */
-export interface CsvOptions {
-  /** By default, taken from a line `sep=;`, or else detected from the header. */
-  readonly delimiter?: string | undefined;
-  /** Of a file without a byte order mark; by default UTF-16 if it's recognized, otherwise UTF-8. */
-  readonly encoding?: string | undefined;
-  /** Which column becomes which field; by default, columns are named after fields. */
-  readonly mapping?: CsvMapping | undefined;
+export interface RowOptions extends TableOptions {
   /** Called for each row that the mapping excludes. */
   readonly onSkipped?: (() => void) | undefined;
 }
+
+/** A file's bytes. CSV can be read from a stream, everything else needs more than one look. */
+export type FileContent = ByteSource | AsyncIterable<Uint8Array>;
 
 /**
  * Reads row by row, so the file can have any size. Yields the rows before a syntax error before throwing it.
@@ -87,33 +113,97 @@ export interface CsvOptions {
  */
 export async function* readRows(
   resource: Resource,
-  bytes: AsyncIterable<Uint8Array>,
+  content: FileContent,
   format: FileFormat,
-  options: CsvOptions = {},
+  options: RowOptions = {},
 ): AsyncGenerator<NumberedRow> {
   try {
-    if (format === "xlsx") throw new ProblemError("not-implemented", "workbooks can't be imported yet");
-    yield* format === "csv" ? readCsv(resource, bytes, options) : readItems(resource, bytes, format);
+    if (format === "json" || format === "xml") yield* readItems(resource, streamOf(content), format);
+    else yield* readTableRows(resource, await openTable(resource, content, format, options), options);
   } catch (error) {
     throw toFileError(error);
   }
 }
 
-/**
- * Like `readRows`, for a stream that can only be read once. Keeps JSON and XML in memory and reads them to the end first, so that a file that was cut
- * short yields no rows at all.
- */
+/** Like `readRows`, but reads JSON and XML to the end first, so that a file that was cut short yields no rows at all. */
 export async function* readRowsOfCompleteFile(
   resource: Resource,
-  bytes: AsyncIterable<Uint8Array>,
+  content: FileContent,
   format: FileFormat,
-  options: CsvOptions = {},
+  options: RowOptions = {},
 ): AsyncGenerator<NumberedRow> {
-  if (format === "csv") return yield* readCsv(resource, bytes, options);
-  const chunks = await Array.fromAsync(bytes);
   const yieldIfDue = createYielder();
-  for await (const _ of readRows(resource, toAsyncIterable(chunks), format)) await yieldIfDue();
-  yield* readRows(resource, toAsyncIterable(chunks), format);
+  if (format === "json" || format === "xml")
+    for await (const _ of readRows(resource, content, format)) await yieldIfDue();
+  yield* readRows(resource, content, format, options);
+}
+
+/** Bytes per read. */
+const chunkSize = 256 * 1024;
+
+/** Reads from the start. */
+export async function* streamOf(content: FileContent): AsyncGenerator<Uint8Array> {
+  if (!("size" in content)) return yield* content;
+  for (let start = 0; start < content.size; start += chunkSize)
+    yield await content.read(start, Math.min(chunkSize, content.size - start));
+}
+
+/** @throws ProblemError `bad-request` */
+export function openTable(
+  resource: Resource,
+  content: FileContent,
+  format: TableSource["format"],
+  options: TableOptions,
+): Promise<Table> {
+  if (format === "csv") return openCsv(resource, streamOf(content), options, !("size" in content));
+  if ("size" in content) return openSheet(resource, content, options);
+  throw new TypeError("a workbook can't be read from a stream");
+}
+
+/**
+ * @param options as for `openTable`
+ * @throws ProblemError as `planTable`, and `bad-request` at the header of another table
+ */
+export async function* readTableRows(
+  resource: Resource,
+  opened: Table,
+  { mapping, onSkipped }: RowOptions,
+): AsyncGenerator<NumberedRow> {
+  const { format, delimiter, header } = opened;
+  const plan = planTable(resource, opened, mapping);
+  const table: TableSource["table"] = { header: header.cells, delimiter };
+  const isOtherHeader = header.number > 0 ? headerTest(resource, header.cells) : () => false;
+  const imported = new Set(plan.sources.map(({ index }) => index));
+  for await (const rows of opened.rows()) {
+    for (const { number, cells, fault: quoting, warnings: cellWarnings = [] } of rows) {
+      if (!quoting && isOtherHeader(cells)) throw otherHeaderError(number, cells);
+      const stray = quoting ? undefined : findStrayCell(plan, cells);
+      const wrong = quoting
+        ? fault("syntax", quoting.detail)
+        : format === "csv"
+          ? strayFault(plan, cells, stray)
+          : undefined;
+      const decoded = wrong ? { input: {}, fieldErrors: [{ field: "", ...wrong }] } : decodeCells(plan, cells);
+      if (!decoded) {
+        onSkipped?.();
+        continue;
+      }
+      const warnings = cellWarnings
+        .filter(({ column }) => imported.has(column))
+        .map(({ column, detail }) => ({ column: columnKey(header, column), detail }));
+      if (format === "xlsx" && stray !== undefined)
+        warnings.push({ column: columnLetter(stray), detail: "not imported, because the column has no name" });
+      yield { number, decoded, source: { format, table, cells, text: quoting?.text }, warnings };
+    }
+  }
+}
+
+/** In a CSV file, a cell that belongs to no column usually comes from wrong quoting, which shifts all cells after it. */
+function strayFault({ width }: CellPlan, cells: readonly string[], index: number | undefined): Fault | undefined {
+  if (index === undefined) return undefined;
+  return index >= width
+    ? fault("too-many", ` cells, one for each column; this row has ${cells.length}`, { max: width })
+    : fault("invalid", `column ${columnLetter(index)} has no name, but this row has content there; name the column`);
 }
 
 async function* readItems(
@@ -142,72 +232,6 @@ function removeAnnotations(input: unknown): unknown {
   return Object.fromEntries(
     Object.entries(input).filter(([name]) => !annotationNames.some((annotation) => annotation === name)),
   );
-}
-
-async function* toAsyncIterable<T>(values: readonly T[]): AsyncGenerator<T> {
-  yield* values;
-}
-
-const encodingHint = ': save it as "CSV UTF-8", or add --encoding windows-1252';
-
-async function* readCsv(
-  resource: Resource,
-  bytes: AsyncIterable<Uint8Array>,
-  { delimiter, encoding, mapping, onSkipped }: CsvOptions,
-): AsyncGenerator<NumberedRow> {
-  let plan: CellPlan | undefined;
-  let table: TableSource["table"] = { header: [], delimiter: "" };
-  let isHeader = (_: readonly string[]) => false;
-  for await (const read of readCsvRows(decodeText(bytes, encoding, encodingHint), delimiter)) {
-    for (const { number, cells, fault: quoting } of read.rows) {
-      if (!plan) {
-        plan = parseHeader(resource, mapping, cells, quoting?.detail);
-        table = { header: cells, delimiter: read.delimiter };
-        isHeader = headerTest(resource, cells);
-        continue;
-      }
-      if (!quoting && isHeader(cells)) throw otherHeaderError(number, cells);
-      const decoded = quoting
-        ? { input: {}, fieldErrors: [{ field: "", ...fault("syntax", quoting.detail) }] }
-        : decodeCsvLine(plan, cells);
-      if (!decoded) onSkipped?.();
-      else yield { number, decoded, source: { format: "csv", table, cells, text: quoting?.text } };
-    }
-  }
-  if (!plan) throw new ProblemError("bad-request", "the file is empty; the first line must name the columns");
-}
-
-/** As many as a spreadsheet can have. */
-const maxColumns = 16_384;
-
-function parseHeader(
-  resource: Resource,
-  mapping: CsvMapping | undefined,
-  cells: string[],
-  syntax: string | undefined,
-): CellPlan {
-  const [only = ""] = cells;
-  if (/^\s*[[{<]/.test(only))
-    throw new ProblemError("bad-request", "this file isn't CSV; add --format json or --format xml");
-  if (only.includes("\0"))
-    throw new ProblemError(
-      "bad-request",
-      "this file isn't text, or has another encoding, because it contains zero bytes; save it as UTF-8",
-    );
-  if (/^"?sep=/i.test(only))
-    throw new ProblemError(
-      "bad-request",
-      `the line ${JSON.stringify(only.slice(0, 40))} doesn't set a valid delimiter; use one such as \`sep=;\``,
-    );
-  if (cells.length > maxColumns)
-    throw new ProblemError(
-      "bad-request",
-      `the file has ${cells.length} columns, and only ${maxColumns} can be imported; check its delimiter`,
-    );
-  const { plan, fieldErrors } = mapping ? planMapping(mapping, cells) : planColumns(resource, cells);
-  if (syntax) fieldErrors.push({ field: "", ...fault("syntax", syntax) });
-  if (fieldErrors.length > 0) throw invalidRecordError(fieldErrors);
-  return plan;
 }
 
 /** Rows with more cells aren't compared with headers, because that would take too long. */
@@ -249,6 +273,6 @@ function otherHeaderError(row: number, cells: readonly string[]): ProblemError {
   const names = cells.filter((cell) => cell !== "").join(", ");
   return new ProblemError(
     "bad-request",
-    `row ${row} is another header (${names.slice(0, 100)}) that differs from the first; import that row and the rest as a separate file`,
+    `row ${row} is another header (${names.slice(0, 100)}) that differs from the first; import that row and the rest as a separate file, or with --header-row ${row}`,
   );
 }

@@ -9,7 +9,6 @@ import { escapeXmlComment } from "../../formats/xml-elements.ts";
 import type { FieldError } from "../../model/errors.ts";
 import { requireFolder, writeFile } from "../files/atomic-file.ts";
 import {
-  annotationNames,
   type FileFormat,
   formatOf,
   type ItemSource,
@@ -17,6 +16,7 @@ import {
   type RowSource,
   type TableSource,
 } from "./file-rows.ts";
+import { annotationNames } from "./open-table.ts";
 
 interface RejectedRowsFile {
   /** @throws ProblemError `unavailable` if the file can't be written */

@@ -1,6 +1,6 @@
 // Creates one site, or all sites in a list, or none.
 
-import { isBlank, readCsvRows } from "../../formats/csv.ts";
+import { isBlank, isRepeatedHeader, readCsvRows } from "../../formats/csv.ts";
 import { decodeText } from "../../formats/text-encoding.ts";
 import { errorMessage } from "../../lib/errors-for-log.ts";
 import type { Intent } from "../../model/change.ts";
@@ -45,7 +45,7 @@ export async function readSiteList(bytes: AsyncIterable<Uint8Array>): Promise<re
     for (const { number: row, cells, fault: syntax } of read.rows) {
       if (syntax) fieldErrors.push({ field: `row ${row}`, ...fault("syntax", syntax.detail) });
       else if (!header) header = parseHeader(cells);
-      else sites.push(parseRow(header, cells, row, fieldErrors));
+      else if (!isRepeatedHeader(header, toNames(cells))) sites.push(parseRow(header, cells, row, fieldErrors));
       if (sites.length > maxSites)
         throw new ProblemError("bad-request", `the file has more than ${maxSites} sites; split it`);
     }
@@ -106,7 +106,7 @@ async function removeCreatedSites(
 }
 
 function parseHeader(cells: readonly string[]): readonly string[] {
-  const names = cells.map((cell) => cell.trim().toLowerCase());
+  const names = toNames(cells);
   const unknown = names.find((name) => !(columns as readonly string[]).includes(name));
   if (unknown === undefined && names.includes("name") && new Set(names).size === names.length) return names;
   const found = unknown === undefined ? "" : `; \`${unknown}\` isn't one of them`;
@@ -114,6 +114,10 @@ function parseHeader(cells: readonly string[]): readonly string[] {
     "bad-request",
     `the first row must name the columns: \`${columns.join("`, `")}\`, of which only \`name\` is required${found}`,
   );
+}
+
+function toNames(cells: readonly string[]): string[] {
+  return cells.map((cell) => cell.trim().toLowerCase());
 }
 
 function parseRow(

@@ -294,8 +294,8 @@ describe.each(engines)("imports on $name", (kind) => {
     const detected = (await anna.call("POST", `${path}/preview`, {})).json;
     expect(detected).toMatchObject({ format: "csv", ...dialect });
     expect(detected.columns).toEqual([
-      { name: "Brand name", field: "Name", isGuessed: true, samples: ["Müller"] },
-      { name: "Other", isGuessed: false, samples: ["x"] },
+      { letter: "A", name: "Brand name", key: "Brand name", field: "Name", isGuessed: true, samples: ["Müller"] },
+      { letter: "B", name: "Other", key: "Other", isGuessed: false, samples: ["x"] },
     ]);
     const { encoding, delimiter } = detected;
     const options = { format: "csv", encoding, delimiter, mapping: { fields: { Name: "Brand name" } }, match: "Name" };
@@ -420,7 +420,7 @@ describe.each(engines)("imports on $name", (kind) => {
     const failed = await act(path, "check", { format: "csv" });
     expect([failed.state, failed.error.faults[0]]).toEqual([
       "failed",
-      { field: "Nam", code: "unknown-field", detail: "unknown field; did you mean Name?" },
+      { field: "Nam", code: "unknown-field", detail: expect.stringContaining("did you mean Name?") },
     ]);
     const checked = await act(path, "check", { format: "csv", mapping: { fields: { Name: "Nam" } } });
     expect(checked).toMatchObject({ state: "checked", error: null, counts: { created: 1 } });
@@ -560,7 +560,8 @@ describe("the files of imports", () => {
     ["a run before a check", "POST", "/run", {}, 409],
     ["rows before a check", "GET", "/rows?kind=created", undefined, 409],
     ["rows without a kind", "GET", "/rows", undefined, 400],
-    ["a format that does not exist", "POST", "/check", { format: "xls" }, 400],
+    ["a header row above the first", "POST", "/check", { headerRow: -1 }, 400],
+    ["a sheet with a number instead of a name", "POST", "/preview", { sheet: 1 }, 400],
     ["a field that does not exist", "POST", "/check", { format: "csv", match: "Nam" }, 400],
     ["an encoding that does not exist", "POST", "/check", { format: "csv", encoding: "utf-99" }, 400],
     ["a delimiter that is a word", "POST", "/preview", { delimiter: "tab" }, 400],

@@ -140,7 +140,7 @@ test("missing or duplicate columns: reported with the nearest one", () => {
   const { fieldErrors } = planMapping(mapping, ["Vendr", "SKU", "Title", "SKU"]);
   expect(fieldErrors.map(({ field, detail }) => `${field}: ${detail}`)).toEqual([
     "Name: the file has no column `Vendor`; did you mean `Vendr`?",
-    "AccountNumber: the file has two columns `SKU`; rename one",
+    "AccountNumber: the file has two columns `SKU`; use their letters, B and D, instead of the name",
     "ID: the file has no column `Nr`; its columns are Vendr, SKU, Title, SKU",
     "skip: the file has no column `X`; its columns are Vendr, SKU, Title, SKU",
   ]);

@@ -93,7 +93,8 @@ test.each([
 
 test("a command that fails ends even though its input pipe stays open", async () => {
   const started = workspace.start(["import", "--site", "main", "brands", "-"]);
-  started.write("Nmae\nA\n");
+  // More rows than the search for a header needs.
+  started.write(`Nmae\n${"A\n".repeat(30)}`);
   expect(await started.exited).toBe(1);
   expect(started.stderr()).toContain("did you mean Name?");
 });

@@ -1,8 +1,9 @@
 // Creates and reads data around the command that a test is about, without a process each time, which would take most of the test's time.
 
+import type { ByteSource } from "../../../src/formats/workbook/workbook-limits.ts";
 import type { Engine } from "../../../src/model/engine.ts";
 import { publicResources, type Resource } from "../../../src/model/resource.ts";
-import { type CsvOptions, type FileFormat, readRowsOfCompleteFile } from "../../../src/operator/import/file-rows.ts";
+import { type FileFormat, type RowOptions, readRowsOfCompleteFile } from "../../../src/operator/import/file-rows.ts";
 import { type ImportOptions, type ImportSummary, importRecords } from "../../../src/operator/import/import-records.ts";
 import { exportRecords } from "../../../src/operator/records/export-records.ts";
 import { createKey } from "../../../src/operator/sites/keys.ts";
@@ -10,7 +11,7 @@ import { createSite, getSite } from "../../../src/operator/sites/sites.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { openEngine } from "../../../src/store/open.ts";
 
-interface LoadOptions extends Partial<ImportOptions>, CsvOptions {
+interface LoadOptions extends Partial<ImportOptions>, RowOptions {
   readonly format?: FileFormat;
 }
 
@@ -72,6 +73,7 @@ function getResource(path: string): Resource {
   return publicResources(allResources).find((resource) => resource.path === path) as Resource;
 }
 
-async function* bytesOf(content: string | Uint8Array): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(content as string);
+function bytesOf(content: string | Uint8Array): ByteSource {
+  const bytes = Buffer.from(content as string);
+  return { size: bytes.length, read: async (start, length) => bytes.subarray(start, start + length) };
 }

@@ -7,9 +7,10 @@ import { ProblemError } from "../../../model/errors.ts";
 import type { Head } from "../../../model/head.ts";
 import type { Resource } from "../../../model/resource.ts";
 import type { RevisionRange } from "../../journal/journal-entries.ts";
-import { type CsvOptions, type FileFormat, type NumberedRow, readRows } from "../file-rows.ts";
+import { type FileFormat, type NumberedRow, readRows } from "../file-rows.ts";
 import { importRecords } from "../import-records.ts";
 import type { MissingSummary } from "../missing-from-file.ts";
+import type { TableOptions } from "../open-table.ts";
 import { openRejectedRowsFile } from "../rejected-rows.ts";
 import type { RepairableValues } from "../repairable-values.ts";
 import {
@@ -32,8 +33,7 @@ interface RunChoice {
   readonly removals: number | undefined;
 }
 
-export interface JobOptions extends Omit<CsvOptions, "onSkipped"> {
-  readonly format: FileFormat;
+export interface JobOptions extends TableOptions {
   readonly match?: string | undefined;
   /** Also find the records that aren't in the file. */
   readonly findMissing?: boolean | undefined;
@@ -66,13 +66,17 @@ export class ImportJob {
   /** As of the last dry run or import. */
   #values: readonly RepairableValues[] = [];
 
-  /** @param folder must not exist yet; removed with the job @param onError called with an error that isn't a ProblemError */
-  constructor(folder: string, resource: Resource, onError: (error: unknown) => void) {
+  /**
+   * @param folder must not exist yet; removed with the job
+   * @param name what the operator calls the file
+   * @param onError called with an error that isn't a ProblemError
+   */
+  constructor(folder: string, resource: Resource, name: string, onError: (error: unknown) => void) {
     this.#onError = onError;
     mkdirSync(folder, { mode: 0o700 });
     this.#folder = folder;
     this.resource = resource;
-    this.upload = new Upload(join(folder, "upload"));
+    this.upload = new Upload(join(folder, "upload"), name);
   }
 
   get state(): JobState {
@@ -153,8 +157,8 @@ export class ImportJob {
 
   /** The file of rejected rows. @throws ProblemError `not-found` */
   get rejects(): { readonly path: string; readonly format: FileFormat } {
-    if (!this.progress.hasRejects || !this.#options) throw new ProblemError("not-found", "there are no rejected rows");
-    return { path: this.#pathOf("rejected"), format: this.#options.format };
+    if (!this.progress.hasRejects) throw new ProblemError("not-found", "there are no rejected rows");
+    return { path: this.#pathOf("rejected"), format: this.upload.format };
   }
 
   /** Stops whatever is in progress, and removes the files. */
@@ -238,16 +242,17 @@ export class ImportJob {
     if (!dryRun) this.upload.remove();
   }
 
-  async *#readRows(
-    { format, ...options }: JobOptions,
-    excludedRows: ReadonlySet<number> | undefined,
-  ): AsyncGenerator<NumberedRow> {
+  async *#readRows(options: JobOptions, excludedRows: ReadonlySet<number> | undefined): AsyncGenerator<NumberedRow> {
     const onSkipped = () => void this.#skipped++;
-    const bytes = this.upload.read((count) => {
-      this.#read += count;
-    });
+    using opened = new DisposableStack();
+    const bytes = opened.adopt(
+      this.upload.open((count) => {
+        this.#read += count;
+      }),
+      (file) => file.close(),
+    );
     let rows = 0;
-    for await (const row of readRows(this.resource, bytes, format, { ...options, onSkipped })) {
+    for await (const row of readRows(this.resource, bytes, this.upload.format, { ...options, onSkipped })) {
       if (++rows > maxRows) throw new ProblemError("too-large", `the file has more than ${maxRows} rows; split it`);
       const isExcluded = excludedRows?.has(row.number);
       if (isExcluded) onSkipped();

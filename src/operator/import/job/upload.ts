@@ -1,19 +1,25 @@
 // Receives a file in parts.
 
-import { appendFileSync, createReadStream, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { appendFileSync, openSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { recognizedBytes } from "../../../formats/workbook/file-kinds.ts";
 import { ProblemError, withFileErrors } from "../../../model/errors.ts";
+import { StoredBytes } from "../../files/spool-file.ts";
+import { type FileFormat, recognizeFormat } from "../file-rows.ts";
 
 export class Upload {
   readonly #path: string;
+  readonly #name: string;
   readonly #decoder = new TextDecoder("utf-8", { fatal: true });
+  #start: Uint8Array = new Uint8Array(0);
   #size = 0;
   #parts = 0;
   #isUtf8 = true;
   #isRemoved = false;
 
-  /** @param path must not exist yet; only this process's user can read it */
-  constructor(path: string) {
+  /** @param path must not exist yet; only this process's user can read it @param name what the operator calls the file */
+  constructor(path: string, name: string) {
     this.#path = path;
+    this.#name = name;
     withUploadErrors(() => writeFileSync(path, "", { mode: 0o600, flag: "wx" }));
   }
 
@@ -25,6 +31,16 @@ export class Upload {
   /** How many parts have arrived. */
   get parts(): number {
     return this.#parts;
+  }
+
+  /** The first bytes. */
+  get start(): Uint8Array {
+    return this.#start;
+  }
+
+  /** @throws ProblemError `bad-request` for a file that can't be imported */
+  get format(): FileFormat {
+    return recognizeFormat(this.#start, this.#name);
   }
 
   /** Whether everything so far can be UTF-8, ignoring an incomplete character at the end. */
@@ -48,19 +64,18 @@ export class Upload {
         throw error;
       }
     });
+    if (this.#start.length < recognizedBytes)
+      this.#start = Buffer.concat([this.#start, bytes.subarray(0, recognizedBytes - this.#start.length)]);
     this.#size += bytes.length;
     this.#parts++;
     if (this.#isUtf8) this.#isUtf8 = this.#decodes(bytes);
   }
 
-  /** @param onRead called with the size of each chunk @throws ProblemError `conflict` if the file was removed */
-  async *read(onRead?: (bytes: number) => void): AsyncGenerator<Uint8Array> {
+  /** Close what's returned. @param onRead called with the size of each part that was read @throws ProblemError `conflict` if the file was removed */
+  open(onRead?: (bytes: number) => void): StoredBytes {
     if (this.#isRemoved)
       throw new ProblemError("conflict", "the import has ended, so its file is gone; upload it again");
-    for await (const chunk of createReadStream(this.#path)) {
-      onRead?.(chunk.length);
-      yield chunk;
-    }
+    return withFileErrors("can't read the uploaded file", () => new StoredBytes(openSync(this.#path, "r"), onRead));
   }
 
   remove(): void {

@@ -6,9 +6,12 @@
 // For example, "Brand name", "Tel.", "Zip/Postcode" and "Contry" become Name, Telephone.Daytime, Address.Postcode and Address.Country. The first three
 // are synonyms (model/field-synonyms.ts). "Contry" is one letter away from a synonym, and further from those of any other field.
 
-import { lastOf } from "../../../lib/text.ts";
-import { confidence, type NamedField, vocabularyOf } from "../../../model/field-vocabulary.ts";
-import type { Resource } from "../../../model/resource.ts";
+import { columnLetter } from "../../formats/table.ts";
+import { lastOf } from "../../lib/text.ts";
+import { ProblemError } from "../../model/errors.ts";
+import { confidence, type NamedField, vocabularyOf } from "../../model/field-vocabulary.ts";
+import type { Resource } from "../../model/resource.ts";
+import { columnKey, type Table } from "./open-table.ts";
 
 interface NamedColumn {
   readonly name: string;
@@ -25,6 +28,36 @@ interface ColumnField {
 
 interface Candidate extends NamedField {
   readonly column: number;
+}
+
+/** A column of a file. */
+export interface FileColumn extends NamedColumn, ColumnField {
+  readonly letter: string;
+  /** What a mapping calls it. */
+  readonly key: string;
+}
+
+/** Rows that samples are from. */
+const sampledRows = 5;
+/** In characters. */
+const maxSampleLength = 200;
+const maxColumns = 1000;
+
+/** Describes the columns that have a name or content, and guesses their fields. @throws ProblemError `bad-request` if there are too many */
+export function describeColumns(resource: Resource, { header, below, width }: Table): readonly FileColumn[] {
+  if (width > maxColumns)
+    throw new ProblemError(
+      "bad-request",
+      `the table has more than ${maxColumns} columns; check its delimiter and header row`,
+    );
+  const columns = Array.from({ length: width }, (_, index) => ({
+    letter: columnLetter(index),
+    name: header.number > 0 ? (header.cells[index] ?? "") : "",
+    key: columnKey(header, index),
+    samples: below.slice(0, sampledRows).map(({ cells }) => (cells[index] ?? "").slice(0, maxSampleLength)),
+  }));
+  const fields = guessFields(resource, columns);
+  return columns.map((column, index) => ({ ...column, ...(fields[index] ?? noField) }));
 }
 
 const noField: ColumnField = { field: undefined, isGuessed: false };

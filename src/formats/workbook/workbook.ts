@@ -1,0 +1,294 @@
+// Reads Excel workbooks (.xlsx, ECMA-376), and those that other programs write in its format. Start here.
+//
+// A workbook is a ZIP archive of XML parts, which refer to each other in parts of their own (archive.ts). A cell in a sheet's part looks like this:
+// `<c r="B7" s="4" t="s"><v>12</v></c>`. It's in column B of row 7, has style 4, and its text is number 12 in the part with the shared strings. Without
+// `t`, the value is a number, and its style's format says how to show it (number-formats.ts). A formula's value is stored like any other.
+//
+// A sheet is unzipped and parsed chunk by chunk, and yields its rows as they arrive. Only the shared strings and the styles stay in memory. A part that
+// no cell needs may be missing or damaged.
+
+import { createYielder } from "../../lib/yielding.ts";
+import { ProblemError } from "../../model/errors.ts";
+import type { XmlElement } from "../xml-parser.ts";
+import { Archive, type Relation } from "./archive.ts";
+import { findOtherKind, requireArchive } from "./file-kinds.ts";
+import { createNumberFormat, type NumberFormat, type Shown, showAsIs } from "./number-formats.ts";
+import { elementsIn, localName } from "./part-reader.ts";
+import { SharedStrings } from "./shared-strings.ts";
+import { type ByteSource, damagedError, tooLargeError, workbookLimits } from "./workbook-limits.ts";
+
+export interface Workbook {
+  /** Worksheets in the workbook's order. */
+  readonly sheets: readonly { readonly name: string; readonly isHidden: boolean }[];
+  /**
+   * Yields a sheet's rows in batches that are small enough for a tick. Rows without content are left out. Only one call may run at a time.
+   * @param sheet index in `sheets`
+   * @throws ProblemError `bad-request` if something's damaged, `too-large` if a limit is exceeded; the rows before it have been yielded
+   */
+  rows(sheet: number): AsyncGenerator<readonly SheetRow[]>;
+}
+
+export interface SheetRow {
+  /** In the sheet, from 1. */
+  readonly number: number;
+  /** From column A on, without empty cells at the end. An empty cell is "". */
+  readonly cells: string[];
+  /** What to tell people about cells that they see differently in Excel. */
+  readonly warnings?: readonly CellWarning[] | undefined;
+}
+
+export interface CellWarning {
+  /** From 0. */
+  readonly column: number;
+  readonly detail: string;
+}
+
+interface Sheet {
+  readonly name: string;
+  readonly isHidden: boolean;
+  readonly path: string;
+}
+
+/**
+ * Opens a file that `recognizeFile` takes for a workbook.
+ * @throws ProblemError `bad-request` if it's something else or damaged, `too-large` if it exceeds a limit; the message says what to do
+ */
+export async function openWorkbook(source: ByteSource): Promise<Workbook> {
+  if (source.size > workbookLimits.fileBytes)
+    throw tooLargeError(`it has more than ${workbookLimits.fileBytes >> 20} MiB`);
+  await requireArchive(source);
+  const archive = await Archive.open(source);
+  const main = (await archive.relationsOf("")).find(({ type }) => type === "officeDocument")?.path;
+  const other = findOtherKind(archive.paths, main);
+  if (other) throw other;
+  const relations = await archive.relationsOf(main as string);
+  const sheets: Sheet[] = [];
+  let hasDatesSince1904 = false;
+  for await (const elements of archive.read(main as string, "its list of sheets", ["workbook"])) {
+    for (const element of elements) {
+      if (localName(element) === "workbookPr") hasDatesSince1904 = isTrue(element.attributes.get("date1904"));
+      if (localName(element) === "sheets") sheets.push(...toSheets(element, relations));
+    }
+  }
+  if (sheets.length === 0) throw new ProblemError("bad-request", "the workbook has no worksheet; add one with a table");
+  return new OpenWorkbook(archive, sheets, relations, hasDatesSince1904);
+}
+
+/** Leaves out charts, dialogs and macros. */
+function toSheets(element: XmlElement, relations: readonly Relation[]): Sheet[] {
+  const sheets = elementsIn(element, "sheet");
+  if (sheets.length > workbookLimits.sheets) throw tooLargeError(`it has more than ${workbookLimits.sheets} sheets`);
+  return sheets.flatMap(({ attributes }) => {
+    const [, id] = [...attributes].find(([name]) => name.endsWith(":id")) ?? [];
+    const relation = relations.find((one) => one.id === id);
+    if (relation?.type !== "worksheet") return [];
+    const isHidden = (attributes.get("state") ?? "visible") !== "visible";
+    return { name: unescapeText(attributes.get("name") ?? ""), isHidden, path: relation.path };
+  });
+}
+
+function isTrue(value: string | undefined): boolean {
+  return value === "1" || value === "true";
+}
+
+class OpenWorkbook implements Workbook {
+  readonly sheets: readonly Sheet[];
+  readonly #archive: Archive;
+  readonly #hasDatesSince1904: boolean;
+  readonly #relations: readonly Relation[];
+  #strings: SharedStrings | undefined;
+  #formats: readonly NumberFormat[] | undefined;
+
+  constructor(archive: Archive, sheets: readonly Sheet[], relations: readonly Relation[], hasDatesSince1904: boolean) {
+    this.sheets = sheets;
+    this.#archive = archive;
+    this.#relations = relations;
+    this.#hasDatesSince1904 = hasDatesSince1904;
+  }
+
+  async *rows(sheet: number): AsyncGenerator<readonly SheetRow[]> {
+    const { path } = this.sheets[sheet] as Sheet;
+    const cells = new CellReader(
+      (this.#strings ??= await this.#readStrings()),
+      (this.#formats ??= await this.#readFormats()),
+      this.#hasDatesSince1904,
+    );
+    const yieldIfDue = createYielder();
+    let number = 0;
+    let count = 0;
+    for await (const elements of this.#archive.read(path, "the sheet", ["sheetData"])) {
+      let batch: SheetRow[] = [];
+      for (const row of elements) {
+        if (localName(row) !== "row") continue;
+        number = rowNumber(row, number);
+        cells.beginRow(number);
+        for (const cell of elementsIn(row, "c")) {
+          cells.add(cell);
+          await yieldIfDue();
+        }
+        const read = cells.endRow();
+        // A cell far to the right needs as much memory as a full row.
+        count += row.children.length + read.cells.length;
+        if (count > workbookLimits.cells) throw tooLargeError(`the sheet has more than ${workbookLimits.cells} cells`);
+        if (read.cells.length > 0) batch.push(read);
+        if (read.cells.length * batch.length < batchCells) continue;
+        yield batch;
+        batch = [];
+      }
+      if (batch.length > 0) yield batch;
+    }
+  }
+
+  /** The part may be missing although the workbook names it. It's only needed if a cell refers to it. */
+  #pathOf(type: string): string | undefined {
+    const path = this.#relations.find((one) => one.type === type)?.path;
+    return path !== undefined && this.#archive.has(path) ? path : undefined;
+  }
+
+  async #readStrings(): Promise<SharedStrings> {
+    const strings = new SharedStrings();
+    const path = this.#pathOf("sharedStrings");
+    if (path === undefined) return strings;
+    for await (const elements of this.#archive.read(path, "the list of shared texts", ["sst"]))
+      for (const element of elements) if (localName(element) === "si") strings.add(richText(element));
+    return strings;
+  }
+
+  /** Returns each style's number format. */
+  async #readFormats(): Promise<NumberFormat[]> {
+    const codes = new Map<number, string>();
+    const formats: NumberFormat[] = [];
+    const path = this.#pathOf("styles");
+    if (path === undefined) return formats;
+    const known = new Map<number, NumberFormat>();
+    for await (const elements of this.#archive.read(path, "the list of styles", ["numFmts", "cellXfs"])) {
+      for (const element of elements) {
+        const id = Number(element.attributes.get("numFmtId") ?? 0);
+        if (localName(element) === "numFmt") codes.set(id, element.attributes.get("formatCode") ?? "");
+        else {
+          const format = known.get(id) ?? createNumberFormat(id, codes.get(id));
+          known.set(id, format);
+          formats.push(format);
+        }
+      }
+      if (codes.size > workbookLimits.numberFormats || formats.length > workbookLimits.styles)
+        throw tooLargeError("it has too many styles or number formats");
+    }
+    return formats;
+  }
+}
+
+/** So that a batch fits into memory even if its rows have thousands of cells. */
+const batchCells = 20_000;
+
+function rowNumber({ attributes }: XmlElement, previous: number): number {
+  const number = Number(attributes.get("r") ?? previous + 1);
+  if (number > workbookLimits.rows) throw tooLargeError(`the sheet has more than ${workbookLimits.rows} rows`);
+  if (Number.isInteger(number) && number > previous) return number;
+  throw damagedError(`row ${previous} is followed by row ${String(attributes.get("r")).slice(0, 20)}`);
+}
+
+/** Reads the cells of one row after another. */
+class CellReader {
+  readonly #strings: SharedStrings;
+  readonly #formats: readonly NumberFormat[];
+  readonly #hasDatesSince1904: boolean;
+  #row = 0;
+  #column = 0;
+  #cells: string[] = [];
+  #warnings: CellWarning[] | undefined;
+
+  constructor(strings: SharedStrings, formats: readonly NumberFormat[], hasDatesSince1904: boolean) {
+    this.#strings = strings;
+    this.#formats = formats;
+    this.#hasDatesSince1904 = hasDatesSince1904;
+  }
+
+  beginRow(number: number): void {
+    this.#row = number;
+    this.#column = 0;
+    this.#cells = [];
+    this.#warnings = undefined;
+  }
+
+  add(cell: XmlElement): void {
+    const address = cell.attributes.get("r");
+    const column = address === undefined ? this.#column + 1 : columnOf(address);
+    if (!(column >= 1 && column <= workbookLimits.columns))
+      throw damagedError(`row ${this.#row} has a cell outside of the sheet`);
+    this.#column = column;
+    const { text, warning } = this.#show(cell);
+    if (text === "") return;
+    while (this.#cells.length < column) this.#cells.push("");
+    this.#cells[column - 1] = text;
+    if (warning === undefined) return;
+    this.#warnings ??= [];
+    this.#warnings.push({ column: column - 1, detail: warning });
+  }
+
+  endRow(): SheetRow {
+    return { number: this.#row, cells: this.#cells, warnings: this.#warnings };
+  }
+
+  #show(cell: XmlElement): Shown {
+    const [value] = elementsIn(cell, "v");
+    const raw = value ? plainText(value) : "";
+    const type = cell.attributes.get("t") ?? "n";
+    const format = this.#formats[Number(cell.attributes.get("s") ?? 0)] ?? showAsIs;
+    if (type === "s") return raw === "" ? { text: "" } : format.showText(this.#sharedString(raw));
+    if (type === "str") return format.showText(unescapeText(raw));
+    const [inline] = elementsIn(cell, "is");
+    if (inline) return format.showText(richText(inline));
+    if (type === "b") return { text: raw === "" ? "" : isTrue(raw) ? "TRUE" : "FALSE" };
+    if (type === "d") return { text: raw.replace("T", " ").replace(/(?: 00:00:00)?(?:\.0+)?Z?$/, "") };
+    // Errors such as #N/A stay, so that the operator sees them.
+    if (type === "e") return { text: raw, warning: "a formula has failed in Excel" };
+    return type === "n" ? format.showNumber(raw.trim(), this.#hasDatesSince1904) : { text: raw };
+  }
+
+  #sharedString(raw: string): string {
+    const text = this.#strings.get(Number(raw));
+    if (text === undefined)
+      throw damagedError(`row ${this.#row} refers to a text that's missing from the list of shared texts`);
+    return text;
+  }
+}
+
+/** Returns the column number in an address: 28 for `AB7`. 0 if it isn't an address. */
+function columnOf(address: string): number {
+  let column = 0;
+  for (let at = 0; at < 4; at++) {
+    const letter = address.charCodeAt(at) & ~0x20;
+    if (letter < 0x41 || letter > 0x5a) break;
+    column = column * 26 + letter - 0x40;
+  }
+  return column;
+}
+
+function plainText(element: XmlElement): string {
+  const { children } = element;
+  if (children.length === 1 && typeof children[0] === "string") return children[0];
+  return children.filter((child) => typeof child === "string").join("");
+}
+
+/** Returns a text that may be split into runs of different formats. Leaves out hints on how to pronounce it. */
+function richText(element: XmlElement): string {
+  let text = "";
+  for (const child of element.children) {
+    if (typeof child === "string") continue;
+    const name = localName(child);
+    if (name === "t") text += plainText(child);
+    else if (name === "r") for (const run of elementsIn(child, "t")) text += plainText(run);
+  }
+  return unescapeText(text);
+}
+
+/** Decodes characters that XML can't contain, which are written as `_x000D_`, and ends each line with LF. */
+function unescapeText(text: string): string {
+  const decoded = text.includes("_x")
+    ? text
+        .replace(/_x([0-9A-Fa-f]{4})_/g, (_, digits) => String.fromCharCode(Number.parseInt(digits, 16)))
+        .toWellFormed()
+    : text;
+  return decoded.includes("\r") ? decoded.replace(/\r\n?/g, "\n") : decoded;
+}

@@ -1,0 +1,371 @@
+// Opens a table, which is a CSV file or a sheet of a workbook: finds the sheet, and the row that names the columns.
+//
+// Titles and dates may come before that row. It's the one with the most cells that name fields, among the first rows with content. But if the first row
+// names nothing else, it's that one.
+
+import { fieldNames, isBlank, isRepeatedHeader, maxTopRows, readCsvRows, type TableRow } from "../../formats/csv.ts";
+import { type CsvMapping, planMapping } from "../../formats/csv-mapping.ts";
+import { type CellPlan, columnLetter, planColumns } from "../../formats/table.ts";
+import { decodeText } from "../../formats/text-encoding.ts";
+import { openWorkbook, type SheetRow } from "../../formats/workbook/workbook.ts";
+import type { ByteSource } from "../../formats/workbook/workbook-limits.ts";
+import { fault, invalidRecordError, ProblemError } from "../../model/errors.ts";
+import { vocabularyOf } from "../../model/field-vocabulary.ts";
+import type { Resource } from "../../model/resource.ts";
+
+/** How to read a table. By default, everything is detected. */
+export interface TableOptions {
+  /** Of a CSV file; by default that of a line `sep=;`, or else the one with which the first rows name the most fields. */
+  readonly delimiter?: string | undefined;
+  /** Of a CSV file without a byte order mark; by default UTF-16 if it's recognized, otherwise UTF-8. */
+  readonly encoding?: string | undefined;
+  /** The name of a workbook's sheet, or its number from 1. */
+  readonly sheet?: string | undefined;
+  /** The number of the row that names the columns, as a spreadsheet shows it; 0 if no row does. */
+  readonly headerRow?: number | undefined;
+  /** Which column becomes which field; by default, columns are named after fields. */
+  readonly mapping?: CsvMapping | undefined;
+}
+
+/** A row, and what's wrong with it. */
+export interface FileRow extends TableRow {
+  /** In a CSV file, wrong quoting. */
+  readonly fault?: { readonly detail: string; readonly text: string } | undefined;
+  /** In a workbook. */
+  readonly warnings?: SheetRow["warnings"];
+}
+
+export interface Table {
+  readonly format: "csv" | "xlsx";
+  /** Of a CSV file. */
+  readonly delimiter: string;
+  /** Of a workbook: the sheet that's read, those that aren't hidden, and those that are known to have rows. */
+  readonly sheets?: { readonly read: string; readonly visible: readonly string[]; readonly filled: readonly string[] };
+  readonly header: Header;
+  /** The first rows with content, whatever the header. */
+  readonly top: readonly FileRow[];
+  /** Those of them that `rows` starts with. */
+  readonly below: readonly FileRow[];
+  /** How many columns these rows and the header have. */
+  readonly width: number;
+  /** The rows below the header that have content, without repetitions of the header. They can be read once. */
+  rows(): AsyncGenerator<readonly FileRow[]>;
+  /** Call this if the rows aren't read. */
+  close(): Promise<void>;
+}
+
+/** The row that names the columns. Its number is 0, and its cells are the columns' letters, if no row does. */
+export interface Header extends FileRow {
+  /** The index of column A. In a file of rejected rows, annotations come before it. */
+  readonly start: number;
+}
+
+/** Columns or members that annotate rows in a file of rejected rows. Imports ignore them. */
+export const annotationNames = ["# row", "# fault"] as const;
+
+/**
+ * @param isStream whether to read no more than necessary
+ * @throws ProblemError `bad-request` if the file has no rows or no such header, or can't be read as CSV
+ */
+export async function openCsv(
+  resource: Resource,
+  bytes: AsyncIterable<Uint8Array>,
+  options: TableOptions,
+  isStream: boolean,
+): Promise<Table> {
+  let delimiter = ",";
+  const choose = headerChooser(resource, options);
+  const fitOf = (rows: readonly TableRow[]) => {
+    const { header = rows[0], names } = choose(rows);
+    const score = names * 2 * maxColumns + Math.min(header?.cells.length ?? 0, maxColumns);
+    return { score, isFinal: names === certain };
+  };
+  const batches = async function* () {
+    for await (const read of readCsvRows(decodeText(bytes, options.encoding, encodingHint), options.delimiter, fitOf)) {
+      delimiter = read.delimiter;
+      yield read.rows;
+    }
+  };
+  const top = await readTop(batches(), (rows) => isStream && choose(rows).names === certain);
+  requireCsv(top.rows[0], choose(top.rows));
+  return { format: "csv", delimiter, ...(await toTable(top, choose, options)) };
+}
+
+const encodingHint = ': save it as "CSV UTF-8", or add --encoding windows-1252';
+
+/** @param row the first one */
+function requireCsv(row: FileRow | undefined, { header, names }: HeaderChoice): void {
+  if (!row) throw new ProblemError("bad-request", "the file is empty; the first line must name the columns");
+  const [first = ""] = row.cells;
+  if (header === row && names < certain && /^\s*[[{<]/.test(first))
+    throw new ProblemError("bad-request", "this file isn't CSV; leave out --format, and it will be recognized");
+  if (first.includes("\0"))
+    throw new ProblemError(
+      "bad-request",
+      "this file isn't text, or has another encoding, because it contains zero bytes; save it as UTF-8",
+    );
+  if (/^"?sep=/i.test(first))
+    throw new ProblemError(
+      "bad-request",
+      `the line ${JSON.stringify(first.slice(0, 40))} doesn't set a valid delimiter; use one such as \`sep=;\``,
+    );
+}
+
+/** We don't look for rows in more sheets. */
+const maxSheets = 50;
+
+/** @throws ProblemError as `openCsv`, and `bad-request` if there's no such sheet or it has no rows */
+export async function openSheet(resource: Resource, bytes: ByteSource, options: TableOptions): Promise<Table> {
+  const workbook = await openWorkbook(bytes);
+  const { sheets } = workbook;
+  const choose = headerChooser(resource, options);
+  const visible = sheets.flatMap(({ name, isHidden }, index) => (isHidden ? [] : [{ name, index }]));
+  const wanted = options.sheet === undefined ? undefined : findSheet(sheets, options.sheet);
+  const filled: { readonly name: string; readonly index: number; readonly choice: HeaderChoice }[] = [];
+  for (const sheet of wanted ? [wanted] : visible.slice(0, maxSheets)) {
+    const top = await readTop(workbook.rows(sheet.index));
+    await top.close();
+    if (wanted?.isForeign && !isAnnotated(top.rows[0])) throw noSheetError(sheets, options.sheet);
+    if (top.rows.length > 0) filled.push({ ...sheet, choice: choose(top.rows) });
+  }
+  const best = filled.find(({ choice }) => choice.names > 0) ?? filled[0];
+  if (!best) throw new ProblemError("bad-request", `there are no rows in ${wanted ? "this" : "any visible"} sheet`);
+  const known = { read: best.name, visible: visible.map(({ name }) => name), filled: filled.map(({ name }) => name) };
+  // A workbook's sheets can't be read at the same time.
+  const table = await toTable(await readTop(workbook.rows(best.index)), choose, options);
+  return { format: "xlsx", delimiter: "", sheets: known, ...table };
+}
+
+interface FoundSheet {
+  readonly name: string;
+  readonly index: number;
+  /** Whether it's another sheet than the one that was asked for. */
+  readonly isForeign: boolean;
+}
+
+/** @throws ProblemError `bad-request` */
+function findSheet(sheets: readonly { readonly name: string }[], sheet: string): FoundSheet {
+  const number = /^[1-9][0-9]{0,4}$/.test(sheet) ? Number(sheet) - 1 : -1;
+  const named = sheets.findIndex(({ name }) => name === sheet);
+  const index = named === -1 ? number : named;
+  if (sheets[index]) return { name: sheets[index].name, index, isForeign: false };
+  // It may be a workbook of rejected rows, which has one sheet, wherever they came from.
+  if (sheets.length === 1) return { name: sheets[0]?.name ?? "", index: 0, isForeign: true };
+  throw noSheetError(sheets, sheet);
+}
+
+function noSheetError(sheets: readonly { readonly name: string }[], sheet = ""): ProblemError {
+  const names = sheets.slice(0, maxSheets).map(({ name }) => `\`${name}\``);
+  return new ProblemError(
+    "bad-request",
+    `the workbook has no sheet \`${sheet.slice(0, 100)}\`, only ${names.join(", ").slice(0, 1000)}`,
+  );
+}
+
+// The rows at the top, and the header among them.
+
+interface TopRows {
+  /** The first rows with content. */
+  readonly rows: readonly FileRow[];
+  /** All rows with content. */
+  all(): AsyncGenerator<readonly FileRow[]>;
+  close(): Promise<void>;
+}
+
+/** Empty rows count, too. */
+const maxScannedRows = 10_000;
+
+/** @param isEnough whether these rows are enough */
+async function readTop(
+  batches: AsyncGenerator<readonly FileRow[]>,
+  isEnough: (rows: readonly FileRow[]) => boolean = () => false,
+): Promise<TopRows> {
+  const hasContent = ({ cells, fault: wrong }: FileRow) => wrong !== undefined || !isBlank(cells);
+  const first: FileRow[] = [];
+  for (let scanned = 0; first.length < maxTopRows && scanned < maxScannedRows && !isEnough(first); ) {
+    const { value, done } = await batches.next();
+    if (done) break;
+    scanned += value.length;
+    for (const row of value) if (hasContent(row)) first.push(row);
+  }
+  return {
+    rows: first.slice(0, maxTopRows),
+    async *all() {
+      for await (const batch of startingWith(first, batches)) yield batch.filter(hasContent);
+    },
+    async close() {
+      await batches.return(undefined);
+    },
+  };
+}
+
+interface HeaderChoice {
+  /** Undefined if no row names the columns, or if it's below the first rows. */
+  readonly header: FileRow | undefined;
+  /** How many of its cells name fields, or columns of the mapping. */
+  readonly names: number;
+}
+
+/** In a row, when we look for the header. */
+const maxComparedCells = 50;
+
+/** The number of names in a row that must be the header. */
+const certain = 1_000_000;
+
+/** Returns a function that chooses the header among the first rows with content. */
+function headerChooser(
+  resource: Resource,
+  { headerRow, mapping }: TableOptions,
+): (rows: readonly FileRow[]) => HeaderChoice {
+  const paths = new Set<string>(fieldNames(resource));
+  const columns = new Set(
+    [...(mapping?.sources ?? []), ...(mapping?.skip ?? [])].flatMap(({ column }) => column ?? []),
+  );
+  const fields = new Map<string, string | undefined>();
+  const fieldOf = (cell: string) => {
+    if (!fields.has(cell)) fields.set(cell, vocabularyOf(resource).find(cell)?.field);
+    return fields.get(cell);
+  };
+  const countColumns = ({ cells }: FileRow) => new Set(cells).intersection(columns).size;
+  const countFields = ({ cells }: FileRow) =>
+    new Set(cells.slice(0, maxComparedCells).flatMap((cell) => fieldOf(cell) ?? [])).size;
+  const isCertain = (row: FileRow) => {
+    if (mapping) return countColumns(row) === columns.size;
+    const names = row.cells.slice(0, contentWidth(row.cells)).filter((cell) => !cell.startsWith("#"));
+    return names.length > 0 && names.every((name) => paths.has(name));
+  };
+  return (rows) => {
+    const [first] = rows;
+    if (first && (isAnnotated(first) || (headerRow === undefined && isCertain(first))))
+      return { header: first, names: certain };
+    if (headerRow !== undefined) {
+      const header = rows.find(({ number }) => number === headerRow);
+      return { header, names: header ? countFields(header) : 0 };
+    }
+    const counts = rows.map(countColumns);
+    return guessHeader(rows, Math.max(...counts) > 0 ? counts : rows.map(countFields));
+  };
+}
+
+/** @param counts how many names each row has */
+function guessHeader(rows: readonly FileRow[], counts: readonly number[]): HeaderChoice {
+  const widths = rows.map(({ cells }) => cells.filter((cell) => cell.trim() !== "").length);
+  let best = 0;
+  for (const [index, count] of counts.entries()) {
+    const width = widths[index] ?? 0;
+    // Among several cells, a single name may be a coincidence.
+    const standsOut = count > 1 || width === 1 || widths.slice(0, index).every((one) => one < width);
+    if (count > (counts[best] ?? 0) && standsOut) best = index;
+  }
+  return { header: rows[best], names: counts[best] ?? 0 };
+}
+
+function isAnnotated(row: FileRow | undefined): boolean {
+  return annotationNames.every((annotation, index) => row?.cells[index] === annotation);
+}
+
+async function toTable(
+  top: TopRows,
+  choose: (rows: readonly FileRow[]) => HeaderChoice,
+  { headerRow }: TableOptions,
+): Promise<Pick<Table, "header" | "top" | "below" | "width" | "rows" | "close">> {
+  const batches = top.all();
+  let { header: row } = choose(top.rows);
+  const titles = top.rows.filter(({ number }) => row && number < row.number);
+  let before: readonly FileRow[] = [];
+  while (!row && headerRow) {
+    const { value, done } = await batches.next();
+    if (done) throw noRowError(headerRow);
+    before = value;
+    row = before.find(({ number }) => number >= headerRow);
+    if (row && row.number > headerRow) throw noRowError(headerRow);
+  }
+  const below = top.rows.filter((one) => one.number > (row?.number ?? 0) && !(row && repeats(one, row)));
+  const width = Math.max(...[...(row ? [row] : []), ...below].map(({ cells }) => contentWidth(cells)));
+  const letters = Array.from({ length: width }, (_, index) => columnLetter(index));
+  const header = row
+    ? { ...row, start: isAnnotated(row) ? annotationNames.length : 0 }
+    : { number: 0, cells: letters, start: 0 };
+  return {
+    header,
+    top: top.rows,
+    below,
+    width,
+    rows: () => rowsBelow(header, titles, startingWith(before, batches)),
+    close: () => top.close(),
+  };
+}
+
+async function* startingWith<T>(first: T, rest: AsyncIterable<T>): AsyncGenerator<T> {
+  yield first;
+  yield* rest;
+}
+
+/** Leaves out what joined files repeat: the header, and the titles above it. */
+async function* rowsBelow(
+  header: Header,
+  titles: readonly FileRow[],
+  batches: AsyncIterable<readonly FileRow[]>,
+): AsyncGenerator<readonly FileRow[]> {
+  /** Rows that look like titles, until we know whether the header comes next. */
+  let held: FileRow[] = [];
+  for await (const batch of batches) {
+    const rows: FileRow[] = [];
+    for (const row of batch) {
+      if (row.number <= header.number) continue;
+      if (header.number > 0 && repeats(row, header)) held = [];
+      else if (held.length < titles.length && titles.some((title) => repeats(row, title))) held.push(row);
+      else rows.push(...held.splice(0), row);
+    }
+    yield rows;
+  }
+  yield held;
+}
+
+function repeats({ cells, fault: wrong }: FileRow, other: FileRow): boolean {
+  return wrong === undefined && isRepeatedHeader(other.cells, cells);
+}
+
+function noRowError(number: number): ProblemError {
+  return new ProblemError(
+    "bad-request",
+    `row ${number} has no content, so it can't name the columns; choose another one`,
+  );
+}
+
+function contentWidth(cells: readonly string[]): number {
+  return cells.findLastIndex((cell) => cell.trim() !== "") + 1;
+}
+
+// The columns.
+
+/** As many as a spreadsheet can have. */
+const maxColumns = 16_384;
+
+/** @throws ProblemError `bad-request` or `invalid-record` if the columns aren't named as they must be */
+export function planTable(resource: Resource, table: Table, mapping: CsvMapping | undefined): CellPlan {
+  const { header, below, width } = table;
+  if (header.cells.length > maxColumns)
+    throw new ProblemError(
+      "bad-request",
+      `the file has ${header.cells.length} columns, and only ${maxColumns} can be imported; check its delimiter`,
+    );
+  if (!mapping && header.number === 0)
+    throw new ProblemError(
+      "bad-request",
+      'without a header, use --map with letters, such as {"fields": {"Name": "A"}}',
+    );
+  const { plan, fieldErrors } = mapping
+    ? planMapping(mapping, header.cells, { width, start: header.start })
+    : planColumns(resource, header.cells, below);
+  if (header.fault) fieldErrors.push({ field: "", ...fault("syntax", header.fault.detail) });
+  if (fieldErrors.length > 0) throw invalidRecordError(fieldErrors);
+  return plan;
+}
+
+/** What a mapping calls a column: its name, or its letter if it has no name of its own. */
+export function columnKey({ cells, start }: Header, index: number): string {
+  const name = cells[index] ?? "";
+  const isOwn = name.trim() !== "" && cells.indexOf(name) === cells.lastIndexOf(name);
+  return isOwn ? name : columnLetter(index - start);
+}
