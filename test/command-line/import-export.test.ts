@@ -457,7 +457,7 @@ describe("--match", () => {
   test("with --atomic rejects a second row with the same value", async () => {
     const site = newSite();
     const { stderr } = await load(site, "Name\nNew\nNew\n", "--match", "Name", "--atomic");
-    expect(stderr).toContain("row 3: Name: an earlier row has the same value");
+    expect(stderr).toContain("row 3: Name: row 2 has the same value");
     expect(await names(site)).toEqual([]);
   });
 });

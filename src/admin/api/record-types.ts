@@ -235,7 +235,7 @@ export interface MissingInfo {
 }
 
 /** The contents of a field's column that aren't valid values, up to 100, most frequent first. `moreRows` counts the rows with others. */
-export interface RepairableValuesInfo {
+interface RepairableValuesInfo {
   readonly field: string;
   readonly contents: readonly {
     readonly content: string;
@@ -266,7 +266,7 @@ export interface ImportRowInfo {
 }
 
 /** What may surprise people about a row: in a column (by its name or letter), a field, or the whole row. */
-export interface RowWarningInfo {
+interface RowWarningInfo {
   readonly column?: string | undefined;
   readonly field?: string | undefined;
   readonly detail: string;

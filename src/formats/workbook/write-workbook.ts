@@ -11,7 +11,7 @@ import { columnLetter } from "../table.ts";
 
 export const workbookMediaType = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 
-export interface WorkbookColumn {
+interface WorkbookColumn {
   readonly name: string;
   /** In characters. */
   readonly width: number;
@@ -131,16 +131,16 @@ function toCell(reference: string, cell: string | number, textStyle: number): st
   return `<c r="${reference}" s="${textStyle}" t="inlineStr"><is><t${space}>${escapeText(text)}</t></is></c>`;
 }
 
-const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
-const special = new RegExp(`[&<>]|\\r\\n?|_(?=x[0-9A-Fa-f]{4}_)|\\p{Cs}|${invalidInXml.source}`, "gu");
+const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "_x000d_" };
+const special = new RegExp(`[&<>\\r]|_(?=x[0-9A-Fa-f]{4}_)|\\p{Cs}|${invalidInXml.source}`, "gu");
 
 /**
- * Escapes characters as `_xHHHH_` (ECMA-376 part 1, 22.9.2.19), also CR, which XML parsers would turn into LF, and the LF after it, so that the two aren't
- * taken for a single line end.
+ * Escapes characters that XML can't contain as `_xHHHH_` (ECMA-376 part 1, 22.9.2.19), and texts that look like that. Our own CRs have a lower-case `d`, so
+ * that the import can tell them from the line ends of other programs, which become LF.
  */
 function escapeText(text: string): string {
   const toCode = (one: string) => `_x${one.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}_`;
-  return text.replace(special, (found) => entities[found] ?? [...found].map(toCode).join(""));
+  return text.replace(special, (found) => entities[found] ?? toCode(found));
 }
 
 // The ZIP archive (APPNOTE 6.3.10). Each part is followed by its size and checksum, because they aren't known before it has been compressed.
