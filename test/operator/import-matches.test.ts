@@ -111,6 +111,31 @@ describe.each(engines)("import with --match on $name", (kind) => {
       expect(faults).toMatchObject([{ row: 2, field: "Name" }]);
     });
 
+    test("warns of rows with the same ID if they differ", async () => {
+      site++;
+      const rows = async function* () {
+        const towns = ["Oslo", "Oslo", "Bergen", "Oslo"];
+        for (const [index, Town] of towns.entries()) {
+          const input = { ID: 7, Name: "Old", Address: { Town } };
+          const source = { format: "json", text: JSON.stringify(input) } as const;
+          yield { number: index + 1, decoded: { input, fieldErrors: [] }, source };
+        }
+      };
+      for (const dryRun of [true, false]) {
+        const { created, updated, unchanged, warnings } = await importRecords(both[0], site, brand, rows(), {
+          now: () => 1,
+          atomic,
+          dryRun,
+        });
+        expect({ created, updated, unchanged }).toEqual({ created: 1, updated: 2, unchanged: 1 });
+        const detail = expect.stringContaining("row 1 ");
+        expect(warnings).toEqual([
+          { row: 3, field: "ID", detail },
+          { row: 4, field: "ID", detail },
+        ]);
+      }
+    });
+
     test("notices changes that were pruned from the journal meanwhile", async () => {
       site++;
       await add("Old");
@@ -122,6 +147,29 @@ describe.each(engines)("import with --match on $name", (kind) => {
       expect(await load(["Old,Oslo", "New,Bergen"], { atomic }, change)).toMatchObject({ created: 1, updated: 1 });
       expect(await stored()).toEqual(["New Bergen", "Old Oslo", "Renamed"]);
     });
+  });
+
+  test("warns of rows with the same value if they differ, and the last one wins", async () => {
+    site++;
+    const lines = ["One,Oslo", "Two,Oslo", "One,Bergen", "Two,Oslo", "One,Oslo"];
+    for (const dryRun of [true, false, false]) {
+      const accepted: unknown[] = [];
+      const { warnings } = await load(lines, { dryRun, onAccepted: (row) => void accepted.push(row.warnings?.length) });
+      const detail = expect.stringContaining("row 2 ");
+      expect(warnings).toEqual([
+        { row: 4, field: "Name", detail },
+        { row: 6, field: "Name", detail },
+      ]);
+      expect(accepted.filter((count) => count === 1)).toHaveLength(2);
+    }
+    expect(await stored()).toEqual(["One Oslo", "Two Oslo"]);
+  });
+
+  test("counts the warnings that it doesn't list", async () => {
+    site++;
+    const lines = Array.from({ length: 12 }, (_, n) => `Same,Town ${n}`);
+    const { warnings, moreWarnings } = await load(lines, { maxListed: 10 });
+    expect([warnings.length, moreWarnings]).toEqual([10, 1]);
   });
   if (kind.name === "PostgreSQL") return;
 
