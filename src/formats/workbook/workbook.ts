@@ -283,12 +283,15 @@ function richText(element: XmlElement): string {
   return unescapeText(text);
 }
 
-/** Decodes characters that XML can't contain, which are written as `_x000D_`, and ends each line with LF. */
+/**
+ * Decodes characters that XML can't contain, which are written as `_x000D_`, and ends each line with LF. Only our own exports write `_x000d_`, for a CR that
+ * is part of a record.
+ */
 function unescapeText(text: string): string {
-  const decoded = text.includes("_x")
-    ? text
-        .replace(/_x([0-9A-Fa-f]{4})_/g, (_, digits) => String.fromCharCode(Number.parseInt(digits, 16)))
-        .toWellFormed()
-    : text;
-  return decoded.includes("\r") ? decoded.replace(/\r\n?/g, "\n") : decoded;
+  if (!text.includes("_x") && !text.includes("\r")) return text;
+  return text
+    .replace(/_x000D_(?:\n|_x000A_)?|\r\n?|_x([0-9A-Fa-f]{4})_/g, (_, digits) =>
+      digits === undefined ? "\n" : String.fromCharCode(Number.parseInt(digits, 16)),
+    )
+    .toWellFormed();
 }
