@@ -2,7 +2,7 @@
 
 import { statSync } from "node:fs";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { type CsvMapping, parseMapping } from "../formats/csv-mapping.ts";
+import { type CsvMapping, parseMapping, withLookups } from "../formats/csv-mapping.ts";
 import { decodeText } from "../formats/text-encoding.ts";
 import type { Engine } from "../model/engine.ts";
 import { alternatives, ProblemError } from "../model/errors.ts";
@@ -37,7 +37,7 @@ import { withSite } from "./shared/database.ts";
 import { openInput } from "./shared/input-file.ts";
 import { runInterruptible, waitUntilAborted } from "./shared/interrupt.ts";
 import { fileArgument, resourceArgument, type SiteOptions, withSiteOption } from "./shared/options.ts";
-import { formatCount, printMessage } from "./shared/output.ts";
+import { formatCount, printMessage, toTable } from "./shared/output.ts";
 import { countBytes, type Progress, withProgress } from "./shared/progress.ts";
 import { printUndo, printUndoable, type UndoOf, undoLine, undoOf } from "./shared/undo-line.ts";
 import { asUsageError, UsageError } from "./shared/usage-error.ts";
@@ -100,7 +100,9 @@ async function runImport(resource: Resource, file: string, options: ImportFlags)
   const isWritten = closed.status === "fulfilled";
   report(resource, options, { ...summary, skipped: input.skipped }, isWritten ? options.rejects : undefined);
   if (!isWritten) throw closed.reason;
-  if (options.saveMap !== undefined && input.mapping) await saveMapping(options.saveMap, input.mapping);
+  const { saveMap } = options;
+  if (saveMap !== undefined && input.mapping) await saveMapping(saveMap, withLookups(input.mapping, summary.values));
+  printValues(summary.values, input.mapping, saveMap);
 }
 
 // The input.
@@ -287,6 +289,10 @@ function report(
   rejects?: string,
 ): void {
   const { rows, created, updated, unchanged, rejected, skipped, interrupted, faults, moreFaults } = summary;
+  const { warnings, moreWarnings = 0 } = summary;
+  for (const { row, column, field = column, detail } of warnings)
+    printMessage(`warning: row ${row}: ${field ? `${field}: ` : ""}${detail}`);
+  if (moreWarnings > 0) printMessage(`and ${formatCount(moreWarnings, "more warning")}`);
   for (const { row, field, detail } of faults) printMessage(`row ${row}: ${field ? `${field}: ` : ""}${detail}`);
   if (moreFaults !== undefined)
     printMessage(
@@ -294,9 +300,13 @@ function report(
     );
   const would = options.dryRun ? "would be " : "";
   const line = `${formatCount(rows, "row")}: ${created} ${would}created, ${updated} ${would}updated, ${unchanged} unchanged, ${rejected} rejected`;
+  const warned = warnings.length > 0 ? `, ${formatCount(warnings.length + moreWarnings, "warning")}` : "";
   const omitted = skipped > 0 ? `; ${skipped} more skipped by the mapping` : "";
   const removals = missing ? [removalLine(resource, missing, would, missingNames)] : [];
-  printUndoable(options, { ...summary, missing: missing && toMissingNumbers(missing) }, [line + omitted, ...removals]);
+  printUndoable(options, { ...summary, missing: missing && toMissingNumbers(missing) }, [
+    line + warned + omitted,
+    ...removals,
+  ]);
   if (rejected > 0 && rejects !== undefined) {
     const hint = options.dryRun || options.atomic ? "" : "; fix them, then import that file with the same options";
     printMessage(`the rejected rows are in ${rejects}${hint}`);
@@ -310,6 +320,29 @@ function report(
       `interrupted: ${options.atomic ? "nothing was stored" : "the rows not counted above were not stored"}`,
     );
   else if (options.atomic) printMessage("nothing was stored, because a row was rejected and --atomic is set");
+}
+
+/** How many contents of a field's column the report shows. */
+const maxShown = 20;
+
+/** Prints which contents of columns aren't valid values, but could become some with a lookup. @param saved the file with the mapping, if it was saved */
+function printValues(
+  values: ImportSummary["values"],
+  mapping: CsvMapping | undefined,
+  saved: string | undefined,
+): void {
+  for (const { field, contents, moreRows = 0 } of values) {
+    const column = mapping?.sources.find((source) => source.field === field)?.column ?? field;
+    const shown = contents.slice(0, maxShown);
+    const rows = shown.map(({ content, rows, suggestion = "" }) => [JSON.stringify(content), String(rows), suggestion]);
+    printMessage(`not valid in ${field}${column === field ? "" : `, from the column ${column}`}:`);
+    for (const line of toTable(["content", "rows", "suggestion"], rows)) printMessage(`  ${line}`);
+    const others = contents.slice(maxShown).reduce((sum, { rows }) => sum + rows, moreRows);
+    if (others > 0) printMessage(`  and other contents in ${formatCount(others, "row")}`);
+  }
+  if (values.length === 0) return;
+  if (saved === undefined) printMessage("to replace these contents, save a mapping with --save-map <file>");
+  else printMessage(`the suggestions are in ${saved}; replace null there, then import with --map ${saved}`);
 }
 
 /** Describes the records that aren't in the file. @param would "would be " for a dry run */

@@ -8,7 +8,7 @@ import { idFault, toId } from "../model/record.ts";
 import { findTextField, type Resource } from "../model/resource.ts";
 import { fieldNames } from "./csv.ts";
 import { decodeJson } from "./json.ts";
-import { type CellPlan, type CellSource, columnIndex, columnLetter } from "./table.ts";
+import { type CellPlan, type CellSource, columnIndex, columnLetter, type Lookup } from "./table.ts";
 
 /** The source of a field, before the column was searched in the header row of a file. */
 interface ColumnSource extends Omit<CellSource, "index"> {
@@ -57,6 +57,24 @@ export function formatMapping({ sources, skip }: CsvMapping): string {
     skip: skip.length === 0 ? undefined : Object.fromEntries(skipped),
   };
   return `${JSON.stringify(mapping, null, 2)}\n`;
+}
+
+/** Values for contents of a field's column; undefined if they aren't known. */
+interface SuggestedValues {
+  readonly field: string;
+  readonly contents: readonly { readonly content: string; readonly suggestion?: string | undefined }[];
+}
+
+/** Adds the values to the lookups of a mapping, or null if they aren't known. New lookups keep all other contents. */
+export function withLookups(mapping: CsvMapping, values: readonly SuggestedValues[]): CsvMapping {
+  const sources = mapping.sources.map((source): ColumnSource => {
+    const found = values.find(({ field }) => field === source.field);
+    if (!found || source.column === undefined) return source;
+    const lookup = new Map(source.lookup);
+    for (const { content, suggestion = null } of found.contents) lookup.set(content, lookup.get(content) ?? suggestion);
+    return { ...source, lookup, keep: source.lookup ? source.keep : true };
+  });
+  return { ...mapping, sources };
 }
 
 /** Which columns can be called by their letters. */
@@ -123,13 +141,16 @@ function parseSource(resource: Resource, field: string, entry: unknown, fieldErr
   if (typeof entry === "string") return { field, column: entry };
   const source = parseObject(entry, path, fieldErrors, "; or send the name of a column");
   if (source !== entry) return { field };
-  checkMembers(source, ["column", "constant", "lookup", "otherwise"], path, fieldErrors);
+  checkMembers(source, ["column", "constant", "lookup", "otherwise", "keep"], path, fieldErrors);
   const { column, constant, otherwise } = parseTexts(source, path, fieldErrors);
   for (const [name, value] of Object.entries({ constant, otherwise }))
     checkValue(resource, field, value, `${path}.${name}`, fieldErrors);
   const lookup = source.lookup === undefined ? undefined : parseLookup(resource, field, source.lookup, fieldErrors);
+  const { keep } = source;
+  if (keep !== undefined && typeof keep !== "boolean")
+    fieldErrors.push({ field: `${path}.keep`, ...wrongTypeFault("boolean", keep) });
   checkTogether(source, path, fieldErrors);
-  return { field, column, constant, lookup, otherwise };
+  return { field, column, constant, lookup, otherwise, keep: keep === true || undefined };
 }
 
 /** Checks that the members of a source can be combined. */
@@ -139,20 +160,18 @@ function checkTogether(source: JsonObject, field: string, fieldErrors: FieldErro
   if (has("column") && has("constant")) add("use either `column` or `constant`, not both");
   if (!has("column") && !has("constant")) add("add `column` or `constant`");
   if (has("lookup") && !has("column")) add("add the `column` for `lookup`");
-  if (has("otherwise") && !has("lookup")) add("`otherwise` only works with `lookup`; add one");
+  for (const name of ["otherwise", "keep"])
+    if (has(name) && !has("lookup")) add(`\`${name}\` only works with \`lookup\`; add one`);
+  if (has("otherwise") && has("keep")) add("use either `otherwise` or `keep`, not both");
 }
 
-function parseLookup(
-  resource: Resource,
-  field: string,
-  input: unknown,
-  fieldErrors: FieldError[],
-): Map<string, string> {
+function parseLookup(resource: Resource, field: string, input: unknown, fieldErrors: FieldError[]): Lookup {
   const path = `fields.${shorten(field)}.lookup`;
-  const lookup = new Map<string, string>();
+  const lookup = new Map<string, string | null>();
   for (const [content, value] of Object.entries(parseObject(input, path, fieldErrors))) {
     if (hasTooManyFieldErrors(fieldErrors)) break;
-    if (typeof value !== "string")
+    if (value === null) lookup.set(content, null);
+    else if (typeof value !== "string")
       fieldErrors.push({ field: `${path}.${shorten(content)}`, ...wrongTypeFault("string", value) });
     else if (checkValue(resource, field, value, `${path}.${shorten(content)}`, fieldErrors)) lookup.set(content, value);
   }

@@ -16,10 +16,15 @@ export interface CellSource {
   /** The index of the cell, if the source is not a constant. */
   readonly index?: number | undefined;
   /** The value for each content of the cell. Default: the content itself. */
-  readonly lookup?: ReadonlyMap<string, string> | undefined;
+  readonly lookup?: Lookup | undefined;
   /** The value for a content that is not in `lookup`. If missing, such a content is an error. */
   readonly otherwise?: string | undefined;
+  /** Whether a content that is not in `lookup` is the value itself. */
+  readonly keep?: boolean | undefined;
 }
+
+/** The values of contents. Null for a content whose value isn't known yet: it counts as missing. */
+export type Lookup = ReadonlyMap<string, string | null>;
 
 /** How the cells of a file become records. */
 export interface CellPlan {
@@ -105,7 +110,8 @@ export function decodeCells({ sources, skip }: CellPlan, cells: readonly string[
   for (const source of sources) {
     const { field } = source;
     const content = source.constant ?? cells[source.index ?? 0] ?? "";
-    const found = source.lookup ? (source.lookup.get(content) ?? source.otherwise) : content;
+    const { lookup, otherwise = source.keep ? content : undefined } = source;
+    const found = lookup ? (lookup.get(content) ?? otherwise) : content;
     if (found === undefined)
       fieldErrors.push({
         field,
