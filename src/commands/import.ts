@@ -87,8 +87,9 @@ function parseCount(text: string): number {
 async function runImport(resource: Resource, file: string, options: ImportFlags): Promise<void> {
   if (options.allowRemovals !== undefined && !options.removeMissing)
     throw new UsageError("--allow-removals only works with --remove-missing");
+  using opened = new DisposableStack();
   const { input, rejects, summary } = await withProgress(async (progress) => {
-    const input = await prepareInput(resource, file, options, progress);
+    const input = await prepareInput(resource, file, options, progress, opened);
     const rejects = options.rejects === undefined ? undefined : openRejectedRowsFile(options.rejects);
     const summary = await importRows(resource, input, options, progress, rejects?.add).catch(async (error) => {
       await rejects?.closeAfterFailure();
@@ -119,12 +120,14 @@ interface ImportInput {
 /**
  * Checks the options and finds the header before the database is opened. CSV is read as it arrives. Everything else, and CSV whose encoding has to be
  * guessed, is read more than once, so it's copied to a temporary file.
+ * @param opened closes it
  */
 async function prepareInput(
   resource: Resource,
   file: string,
   options: ImportFlags,
   progress: Progress,
+  opened: DisposableStack,
 ): Promise<ImportInput> {
   asUsageError(() => getMatchField(resource, options.match));
   requireOneStandardInput(file, options.map);
@@ -137,14 +140,15 @@ async function prepareInput(
   const isTable = format === "csv" || format === "xlsx";
   const onRead = countBytes("importing", progress, isStream || format === "xlsx" ? size : 2 * size);
   const content = isStream ? withCount(bytes, onRead) : await StoredBytes.copy(bytes, onRead);
-  const opened = isTable ? await openMappedTable(resource, content, format, flags, options.guess) : undefined;
+  if (content instanceof StoredBytes) opened.defer(() => content.close());
+  const mapped = isTable ? await openMappedTable(resource, content, format, flags, options.guess) : undefined;
   const input: ImportInput = {
     skipped: 0,
-    mapping: opened && (opened.mapping ?? plainMapping(opened.table)),
+    mapping: mapped && (mapped.mapping ?? plainMapping(mapped.table)),
     readRows(signal) {
       signal.addEventListener("abort", () => stop.abort(signal.reason));
-      if (!opened) return readRowsOfCompleteFile(resource, content, format);
-      return readTableRows(resource, opened.table, { mapping: opened.mapping, onSkipped: () => void input.skipped++ });
+      if (!mapped) return readRowsOfCompleteFile(resource, content, format);
+      return readTableRows(resource, mapped.table, { mapping: mapped.mapping, onSkipped: () => void input.skipped++ });
     },
   };
   return input;

@@ -19,6 +19,7 @@ import {
   parseText,
   type ReceivedBody,
 } from "../json-body.ts";
+import { LongWork } from "../long-work.ts";
 import type { ImportOwner, OpenImport, OpenImports } from "../open-imports.ts";
 import { withReauthorization } from "../reauthorized-engine.ts";
 import { maxDownloadBytes, mediaTypes, toFile, tooLargeError } from "./downloads.ts";
@@ -92,8 +93,12 @@ async function addPart(
   return toImportInfo(found);
 }
 
+/** A large workbook takes some seconds, because all its texts are in one place. */
+const previews = new LongWork(2);
+
 async function previewFile(call: ActionContext, { job }: OpenImport): Promise<FilePreviewResponse> {
-  return previewUpload(job.upload, job.resource, parseDialect(await call.input<DialectBody>()));
+  const options = parseDialect(await call.input<DialectBody>());
+  return previews.run(call, () => previewUpload(job.upload, job.resource, options));
 }
 
 async function check(call: ActionContext, found: OpenImport, imports: OpenImports): Promise<ImportInfo> {
