@@ -7,8 +7,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Fields } from "../../src/model/field.ts";
 import { publicResources, type Resource } from "../../src/model/resource.ts";
-import { exportRecords } from "../../src/operator/records/export-records.ts";
-import { getSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { dataOf } from "../../test/support/programs/command-data.ts";
 
@@ -47,10 +45,7 @@ async function check(resource: Resource): Promise<string> {
   const last = { ID: maxId, ...valuesOf(resource.fields, "last") };
   await data.load("shop", resource.path, JSON.stringify([...records, last]), { format: "json" });
   const file = join(folder, `${resource.path}.xlsx`);
-  await data.use(async (engine) => {
-    const content = exportRecords(engine, (await getSite(engine, "shop")).ID, resource, "xlsx");
-    writeFileSync(file, Buffer.concat((await Array.fromAsync(content)) as Uint8Array[]));
-  });
+  writeFileSync(file, await data.bytes("shop", resource.path, "xlsx"));
   const saved = join(folder, "saved");
   mkdirSync(saved, { recursive: true });
   const profile = `-env:UserInstallation=file://${join(folder, "profile")}`;

@@ -345,8 +345,10 @@ function printValues(
     if (others > 0) printMessage(`  and other contents in ${formatCount(others, "row")}`);
   }
   if (values.length === 0) return;
+  const isComplete = values.every(({ contents }) => contents.every(({ suggestion }) => suggestion !== undefined));
+  const advice = isComplete ? "" : "replace null there with the right values, then ";
   if (saved === undefined) printMessage("to replace these contents, save a mapping with --save-map <file>");
-  else printMessage(`the suggestions are in ${saved}; replace null there, then import with --map ${saved}`);
+  else printMessage(`${saved} has the suggestions; ${advice}import with --map ${saved}`);
 }
 
 /** Describes the records that aren't in the file. @param would "would be " for a dry run */

@@ -8,7 +8,7 @@ import { allResources } from "../../src/resources/all.ts";
 import { openWorkspace, withoutRootCapabilities } from "../support/programs/command.ts";
 import { slowly } from "../support/time.ts";
 
-const unused = Array.from({ length: 150 }, (_, n) => `site-${n}`);
+const unused = Array.from({ length: 170 }, (_, n) => `site-${n}`);
 const workspace = openWorkspace();
 await workspace.mustRun(["site", "add", "--from", "-"], { stdin: ["name", ...unused].join("\n") });
 afterAll(() => workspace.close());
@@ -48,12 +48,12 @@ function valuesOf(fields: Fields, value: string): Record<string, unknown> {
 
 describe("exported records are imported unchanged", () => {
   for (const { path: resource, fields } of publicResources(allResources)) {
-    test.each(["csv", "json", "xml"] as const)(`${resource} as %s`, async (format) => {
+    test.each(["csv", "json", "xml", "xlsx"] as const)(`${resource} as %s`, async (format) => {
       const { data } = workspace;
       const [from, to] = [newSite(), newSite()];
       const json = JSON.stringify(awkward.map((value) => valuesOf(fields, value)));
       await data.load(from, resource, json, { format: "json" });
-      const file = await data.file(from, resource, format);
+      const file = await data.bytes(from, resource, format);
       expect(await data.load(to, resource, file, { format })).toMatchObject({ created: awkward.length, rejected: 0 });
       const one = await data.file(from, resource, "json");
       expect(await data.file(to, resource, "json")).toBe(one);
@@ -70,6 +70,8 @@ describe("exported records are imported unchanged", () => {
     ["brands.txt", ["--delimiter", "|"], "\ufeffID|Name|"],
     ["brands.json", [], "[\n{"],
     ["brands.xml", [], "<?xml"],
+    ["brands.xlsx", [], "PK"],
+    ["brands", ["--format", "xlsx"], "PK"],
   ];
   test.each(files)("by the commands, as %s with the options %j", async (name, options, start) => {
     const [from, to] = [newSite(), newSite()];
@@ -98,6 +100,51 @@ describe("exported records are imported unchanged", () => {
       2,
       expect.stringContaining("--delimiter only works with CSV files, and this one is json"),
     ]);
+  });
+});
+
+describe("a workbook", () => {
+  test("is exported to a pipe or file, but not to a terminal", async () => {
+    const site = newSite();
+    await workspace.data.addBrands(site, "A");
+    const args = ["export", "--site", site, "brands", "--format", "xlsx"];
+    const file = workspace.file(`${site}.xlsx`);
+    expect((await workspace.run(args, { to: { stdout: file } })).code).toBe(0);
+    expect(readFileSync(file)).toEqual(await workspace.data.bytes(site, "brands", "xlsx"));
+    const { code, shown } = await workspace.runOnTerminal(args);
+    expect([code, shown]).toEqual([2, expect.stringContaining("add a file name")]);
+  });
+
+  test("keeps leading zeros and formulas as text, and IDs of up to 16 digits", async () => {
+    const site = newSite();
+    const records = [
+      { ID: 999_999_999_999_999, Name: "=1+1", AccountNumber: "00123", Address: { Postcode: "01067" } },
+      { ID: 12, Name: "Largest", AccountNumber: "1e5", Address: { Postcode: "1-2" } },
+    ];
+    await workspace.data.load(site, "brands", JSON.stringify(records), { format: "json" });
+    await workspace.data.addBrands(site, "Beyond 15 digits");
+    const file = await workspace.data.bytes(site, "brands", "xlsx");
+    expect(await workspace.data.load(site, "brands", file, { format: "xlsx" })).toMatchObject({
+      unchanged: 3,
+      rows: 3,
+    });
+  });
+});
+
+describe("two rows for the same record", () => {
+  const csv = "ID,Name\n1,A\n1,A\n1,B\n";
+
+  test("cause a warning if they differ, also in a dry run", async () => {
+    const site = newSite();
+    for (const more of [["--dry-run"], []]) {
+      const { code, stdout, stderr } = await load(site, csv, ...more);
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject({ created: 1, updated: 1, unchanged: 1, warnings: [{ row: 4 }] });
+      expect(stderr).toContain("warning: row 4: ID: row 2 has the same value");
+    }
+    expect(await names(site)).toEqual(["1 B"]);
+    const args = ["import", "--site", site, "brands", "-", "--dry-run"];
+    expect(await workspace.mustRun(args, { stdin: csv })).toEndWith("0 rejected, 1 warning\n");
   });
 });
 

@@ -259,4 +259,63 @@ describe("--map", () => {
     const again = await load(mapping, rejects.replace("Narnia;", "Norge;"), "--match", "Name");
     expect(again.stdout).toBe("1 row: 1 created, 0 updated, 0 unchanged, 0 rejected\n");
   });
+
+  test("--save-map saves suggestions for contents that aren't valid, and --map uses them", async () => {
+    await workspace.data.addSite("countries");
+    const args = (...more: string[]) => ["import", "--site", "countries", "brands", "suppliers.csv", ...more];
+    writeFileSync(
+      workspace.file("suppliers.csv"),
+      "Lieferant;Land\nAcme;Deutschland\nBest;FR\nCube;Atlantis\nDot;Deutschland\nEcho;\nFox;GB \n",
+    );
+    writeFileSync(workspace.file("given.json"), '{"fields": {"Name": "Lieferant", "Address.Country": "Land"}}');
+    const checked = await workspace.run(args("--map", "given.json", "--dry-run", "--save-map", "saved.json", "--json"));
+    const { values, created } = JSON.parse(checked.stdout);
+    expect(created).toBe(2);
+    expect(values).toEqual([
+      {
+        field: "Address.Country",
+        contents: [
+          { content: "Deutschland", rows: 2, suggestion: "DE" },
+          { content: "Atlantis", rows: 1 },
+          { content: "GB ", rows: 1, suggestion: "GB" },
+        ],
+      },
+    ]);
+    expect(checked.stderr).toMatch(/"Deutschland" +2 +DE\n +"Atlantis" +1\n/);
+    expect(JSON.parse(readFileSync(workspace.file("saved.json"), "utf8"))).toEqual({
+      fields: {
+        Name: "Lieferant",
+        "Address.Country": {
+          column: "Land",
+          keep: true,
+          lookup: { Deutschland: "DE", Atlantis: null, "GB ": "GB" },
+        },
+      },
+    });
+    const imported = await workspace.run(args("--map", "saved.json", "--save-map", "saved.json"));
+    expect(imported.stdout).toBe("6 rows: 5 created, 0 updated, 0 unchanged, 1 rejected\n");
+    expect(imported.stderr).toContain("row 4: Address.Country: use a country code");
+    const saved = readFileSync(workspace.file("saved.json"), "utf8");
+    writeFileSync(workspace.file("saved.json"), saved.replace('"Atlantis": null', '"Atlantis": "XA"'));
+    const again = await workspace.run(args("--map", "saved.json", "--match", "Name"));
+    expect([again.code, again.stdout]).toEqual([0, "6 rows: 1 created, 0 updated, 5 unchanged, 0 rejected\n"]);
+  });
+
+  test("a lookup that rejects other contents still does so after --save-map", async () => {
+    const mapping = '{"fields": {"Name": "A", "Address.Country": {"column": "B", "lookup": {"Norge": "NO"}}}}';
+    const { stderr } = await load(mapping, "A,B\nx,FR\ny,Sverige\n", "--save-map", "strict.json", "--dry-run");
+    expect(stderr).toContain('row 2: Address.Country: add "FR" to the lookup');
+    const { fields } = JSON.parse(readFileSync(workspace.file("strict.json"), "utf8"));
+    expect(fields["Address.Country"]).toEqual({ column: "B", lookup: { Norge: "NO", FR: "FR", Sverige: "SE" } });
+  });
+
+  test("only the first 100 contents are listed, and none that nobody would map", async () => {
+    const mapping = '{"fields": {"Name": "A", "Address.Country": "B"}}';
+    const rows = Array.from({ length: 150 }, (_, n) => `x,Country ${n}\n`).join("");
+    const { stdout } = await load(mapping, `A,B\nx,${"y".repeat(201)}\n${rows}${rows}`, "--dry-run", "--json");
+    const [{ contents, moreRows }] = JSON.parse(stdout).values;
+    expect(contents).toHaveLength(100);
+    expect(contents[0]).toEqual({ content: "Country 0", rows: 2 });
+    expect(moreRows).toBe(101);
+  });
 });

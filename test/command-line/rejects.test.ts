@@ -2,6 +2,8 @@
 
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { openWorkbook } from "../../src/formats/workbook/workbook.ts";
+import { toWorkbook } from "../support/console/workbooks.ts";
 import { openWorkspace } from "../support/programs/command.ts";
 import { waitUntil } from "../support/time.ts";
 
@@ -130,3 +132,65 @@ test("rejects file: never overwrites the imported file or the mapping, whatever 
   expect(read("in.csv")).toBe("Name,ID\n,1\n");
   expect(existsSync(workspace.file("out.csv"))).toBe(false);
 });
+
+test("rejects file: of a workbook is a workbook, which keeps leading zeros", async () => {
+  const rows = [
+    ["Supplier list"],
+    ["Name", "Account", "Land", "Extra"],
+    ["Good", "00123", "FR", "x"],
+    ["Bad", "00456", "Deutschland", "0x"],
+    ["", "00789", "FR", "two\nlines"],
+  ];
+  writeFileSync(workspace.file("suppliers.xlsx"), toWorkbook({ Notes: [["See below"]], Suppliers: rows }));
+  writeFileSync(
+    workspace.file("map.json"),
+    '{"fields": {"Name": "Name", "AccountNumber": "Account", "Address.Country": "Land"}}',
+  );
+  const options = ["--sheet", "Suppliers", "--header-row", "2", "--map", "map.json", "--save-map", "map.json"];
+  const run = (file: string, rejects: string) =>
+    workspace.run(["import", "--site", site, "brands", file, ...options, "--rejects", rejects]);
+  expect((await run("suppliers.xlsx", "first.xlsx")).stdout).toBe(
+    "3 rows: 1 created, 0 updated, 0 unchanged, 2 rejected\n",
+  );
+  expect((await run("first.xlsx", "second.xlsx")).stdout).toBe(
+    "2 rows: 1 created, 0 updated, 0 unchanged, 1 rejected\n",
+  );
+  expect(await workspace.data.brands(site)).toMatchObject([
+    { Name: "Good", AccountNumber: "00123" },
+    { Name: "Bad", AccountNumber: "00456", Address: { Country: "DE" } },
+  ]);
+  expect(await cellsOf("first.xlsx")).toEqual([
+    ["# row", "# fault", "Name", "Account", "Land", "Extra"],
+    ["4", expect.stringContaining("such as DE for Germany"), "Bad", "00456", "Deutschland", "0x"],
+    ["5", "Name: a value is required", "", "00789", "FR", "two\nlines"],
+  ]);
+  expect((await cellsOf("second.xlsx"))[1]).toEqual([
+    "3",
+    "Name: a value is required",
+    "",
+    "00789",
+    "FR",
+    "two\nlines",
+  ]);
+});
+
+test("rejects file: a workbook that can be opened even if no row was rejected, or one has a cell that's too long", async () => {
+  const run = async (rows: (string | number)[][]) => {
+    writeFileSync(workspace.file("brands.xlsx"), toWorkbook({ Brands: [["Name", "AccountNumber"], ...rows] }));
+    await workspace.run(["import", "--site", site, "brands", "brands.xlsx", "--rejects", "rejected.xlsx"]);
+    return cellsOf("rejected.xlsx");
+  };
+  expect(await run([["A"]])).toEqual([["# row", "# fault"]]);
+  const [, [, fault, name] = []] = await run([["x".repeat(40_000), "1"]]);
+  expect(name).toHaveLength(32_767);
+  expect(fault).toStartWith("a cell of this row was too long and has been cut; Name: use 255 characters or fewer");
+});
+
+async function cellsOf(name: string): Promise<string[][]> {
+  const bytes = readFileSync(workspace.file(name));
+  const workbook = await openWorkbook({
+    size: bytes.length,
+    read: async (start, length) => bytes.subarray(start, start + length),
+  });
+  return (await Array.fromAsync(workbook.rows(0))).flat().map(({ cells }) => cells);
+}

@@ -66,6 +66,21 @@ const cases: [string, string, string[]][] = [
     [`${country}: \`otherwise\` only works with \`lookup\`; add one`],
   ],
   [
+    "keep without a lookup",
+    source({ column: "Land", keep: true }),
+    [`${country}: \`keep\` only works with \`lookup\`; add one`],
+  ],
+  [
+    "both otherwise and keep",
+    source({ column: "Land", lookup: {}, otherwise: "GB", keep: true }),
+    [`${country}: use either \`otherwise\` or \`keep\`, not both`],
+  ],
+  [
+    "keep that isn't a boolean",
+    source({ column: "Land", lookup: {}, keep: "GB" }),
+    [`${country}.keep: send true or false, not a string`],
+  ],
+  [
     "a misspelt member of a field",
     source({ colum: "Land" }),
     [`${country}.colum: unknown field; did you mean \`column\`?`, `${country}: add \`column\` or \`constant\``],

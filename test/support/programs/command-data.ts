@@ -30,6 +30,7 @@ export interface Data {
   addBrands(site: string, ...names: readonly string[]): Promise<void>;
   /** Returns what `export` writes. */
   file(site: string, resource: string, format: FileFormat): Promise<string>;
+  bytes(site: string, resource: string, format: FileFormat): Promise<Buffer<ArrayBuffer>>;
   brands(site: string): Promise<TestRecord[]>;
   check(): Promise<readonly string[]>;
   /** Does anything else. The engine is closed afterwards, so that the test's own processes have the database to themselves. */
@@ -51,15 +52,17 @@ export function dataOf(url: string): Data {
       const rows = readRowsOfCompleteFile(resource, bytesOf(content), format, options);
       return importRecords(engine, (await getSite(engine, site)).ID, resource, rows, { now: Date.now, ...options });
     });
-  const file: Data["file"] = (site, path, format) =>
+  const bytes: Data["bytes"] = (site, path, format) =>
     use(async (engine) => {
-      const chunks = exportRecords(engine, (await getSite(engine, site)).ID, getResource(path), format);
-      return (await Array.fromAsync(chunks)).join("");
+      const content = exportRecords(engine, (await getSite(engine, site)).ID, getResource(path), format);
+      return Buffer.concat(await Array.fromAsync(content, (part) => Buffer.from(part as string)));
     });
+  const file: Data["file"] = async (...args) => (await bytes(...args)).toString();
   return {
     use,
     load,
     file,
+    bytes,
     addSite: async (name, settings = {}) =>
       void (await use((engine) => createSite(engine, name, settings, Date.now()))),
     addKey: (site) => use(async (engine) => (await createKey(engine, await getSite(engine, site), {}, Date.now())).key),
