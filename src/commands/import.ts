@@ -4,6 +4,7 @@ import { statSync } from "node:fs";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { type CsvMapping, parseMapping, withLookups } from "../formats/csv-mapping.ts";
 import { decodeText } from "../formats/text-encoding.ts";
+import { recognizedBytes } from "../formats/workbook/file-kinds.ts";
 import type { Engine } from "../model/engine.ts";
 import { alternatives, ProblemError } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
@@ -161,7 +162,8 @@ const minStart = 16;
 async function readStart(source: AsyncIterable<Uint8Array>) {
   const chunks = source[Symbol.asyncIterator]();
   let start = Buffer.alloc(0);
-  while (start.length < minStart) {
+  const isBlank = () => start.toString("latin1").trim() === "";
+  while (start.length < minStart || (start.length < recognizedBytes && isBlank())) {
     const { value, done } = await chunks.next();
     if (done) break;
     start = Buffer.concat([start, value]);

@@ -122,8 +122,8 @@ export function planMapping(
 const maxColumns = 20;
 
 function columnHint(column: string, header: readonly string[]): string {
-  if (header.length === 0) return "; without a header, use letters such as A";
-  const meant = findNearest(column, header);
+  // Letters are all alike.
+  const meant = column.length < 3 ? undefined : findNearest(column, header);
   if (meant !== undefined) return `; did you mean \`${meant}\`?`;
   const some = header.slice(0, maxColumns).join(", ").slice(0, 500);
   return `; its columns are ${some}${header.length > maxColumns ? ", ..." : ""}`;

@@ -199,9 +199,6 @@ function toDialect(delimiter: string): Dialect {
   };
 }
 
-/** The dialect is chosen by the first rows, as far as they are in so many UTF-16 units. These double until there is a whole row. */
-const minTopLength = 1 << 16;
-
 /**
  * Returns the dialect in which the rows at the start of `text` fit best; of equals, the first. Undefined if more text is needed. The choice does not
  * depend on how much more text there is already.
@@ -212,23 +209,18 @@ function findDialect(
   number: number,
   fitOf: (rows: readonly TableRow[]) => Fit,
 ): Dialect | undefined {
-  for (let length = minTopLength; length <= maxRowLength; length *= 2) {
-    const isAll = isEnd && text.length <= length;
-    const top = text.slice(0, length);
-    const tables = delimiters.map((delimiter) => {
-      const dialect = toDialect(delimiter);
-      return { dialect, rows: takeTop(top, dialect, isAll, number) };
-    });
-    const fewest = Math.min(...tables.map(({ rows }) => rows.length));
-    const mayGrow = !isAll && text.length < length;
-    if (fewest === 0 && mayGrow) return undefined;
-    if (fewest === 0 && !isAll) continue;
-    const fits = tables.map(({ rows }) => fitOf(rows));
-    const scores = fits.map(({ score }) => score);
-    const best = scores.indexOf(Math.max(...scores));
-    return mayGrow && fewest < maxTopRows && !fits[best]?.isFinal ? undefined : tables[best]?.dialect;
-  }
-  return undefined;
+  const top = text.slice(0, maxRowLength);
+  const tables = delimiters.map((delimiter) => {
+    const dialect = toDialect(delimiter);
+    return { dialect, rows: takeTop(top, dialect, isEnd, number) };
+  });
+  const fewest = Math.min(...tables.map(({ rows }) => rows.length));
+  if (fewest === 0 && !isEnd) return undefined;
+  const fits = tables.map(({ rows }) => fitOf(rows));
+  const scores = fits.map(({ score }) => score);
+  const best = scores.indexOf(Math.max(...scores));
+  const mayChange = !isEnd && text.length < maxRowLength && fewest < maxTopRows && !fits[best]?.isFinal;
+  return mayChange ? undefined : tables[best]?.dialect;
 }
 
 /** Returns the first rows with content that are whole in `text`. */

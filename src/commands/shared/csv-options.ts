@@ -165,8 +165,8 @@ function requireDistinctFile(option: string, file: string, others: readonly stri
   if (to?.isDirectory()) throw new UsageError(`--${option} ${file} is a folder; give a file name`);
   for (const other of others) {
     const from = statSync(other, { throwIfNoEntry: false });
-    if (to?.isFile() && to.ino === from?.ino && to.dev === from.dev)
-      throw new UsageError(`--${option} would overwrite the input ${other}; use another file`);
+    if (other === file || (to?.isFile() && to.ino === from?.ino && to.dev === from.dev))
+      throw new UsageError(`--${option} would overwrite ${other}; use another file`);
   }
 }
 

@@ -41,7 +41,8 @@ export interface FileColumn extends NamedColumn, ColumnField {
 const sampledRows = 5;
 /** In characters. */
 const maxSampleLength = 200;
-const maxColumns = 1000;
+/** More can't be shown or guessed. */
+export const maxColumns = 1000;
 
 /** Describes the columns that have a name or content, and guesses their fields. @throws ProblemError `bad-request` if there are too many */
 export function describeColumns(resource: Resource, { header, below, width }: Table): readonly FileColumn[] {

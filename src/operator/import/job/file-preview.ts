@@ -2,7 +2,7 @@
 
 import { recognizeUnicode } from "../../../formats/text-encoding.ts";
 import type { Resource } from "../../../model/resource.ts";
-import { describeColumns, type FileColumn } from "../column-guess.ts";
+import { describeColumns, type FileColumn, maxColumns } from "../column-guess.ts";
 import { type FileFormat, openTable } from "../file-rows.ts";
 import type { FileRow, TableOptions } from "../open-table.ts";
 import type { Upload } from "./upload.ts";
@@ -49,7 +49,7 @@ export async function previewUpload(
         headerRow: header.number,
         rows: top.slice(0, shownRows).map(({ number, cells }) => ({
           number,
-          cells: cells.map((cell) => cell.slice(0, maxCellLength)),
+          cells: cells.slice(0, maxColumns).map((cell) => cell.slice(0, maxCellLength)),
         })),
         columns: describeColumns(resource, table),
       };

@@ -92,7 +92,8 @@ export class ImportJob {
     return {
       state: this.#state,
       size: this.upload.size,
-      read: this.#read,
+      // Parts of a workbook are read several times.
+      read: Math.min(this.#read, this.upload.size),
       rows: this.#report?.length ?? 0,
       counts: this.#report?.counts,
       warned: this.#report?.count("warned") ?? 0,
