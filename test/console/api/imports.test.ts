@@ -362,6 +362,65 @@ describe.each(engines)("imports on $name", (kind) => {
     expect(await names()).toEqual(["A", "B"]);
   });
 
+  const previews: [string, Uint8Array, object, object][] = [
+    [
+      "CSV with a title",
+      bytes("Our list\n\nFirma;Tel;Tel\nA;1;2\n"),
+      {},
+      { format: "csv", encoding: "utf-8", delimiter: ";", headerRow: 3 },
+    ],
+    ["CSV with another header", bytes("Our list\n\nFirma;Tel;Tel\nA;1;2\n"), { headerRow: 4 }, { headerRow: 4 }],
+    [
+      "a workbook",
+      toWorkbook({ Cover: [["Anna"]], Brands: [["Our list"], [], ["Firma", "Tel", "Tel"], ["A", "1", "2"]] }),
+      {},
+      { format: "xlsx", sheets: ["Cover", "Brands"], sheet: "Brands", headerRow: 3 },
+    ],
+    [
+      "another sheet without a header",
+      toWorkbook({ Brands: [["Firma"]], More: [["x", "", "y".repeat(300)]] }),
+      { sheet: "More", headerRow: 0 },
+      { sheet: "More", headerRow: 0, rows: [{ number: 1, cells: ["x", "", "y".repeat(200)] }] },
+    ],
+  ];
+  test.each(previews)("the preview shows how a table is read: %s", async (_, file, options, expected) => {
+    await newSite();
+    const path = await upload(file);
+    const preview = (await anna.call("POST", `${path}/preview`, options)).json;
+    expect(preview).toMatchObject(expected);
+    expect("delimiter" in preview).toBe(preview.format === "csv");
+    if ("headerRow" in options) return;
+    expect(preview.rows.map(({ number }: { number: number }) => number)).toEqual([1, 3, 4]);
+    expect(preview.columns).toMatchObject([
+      { letter: "A", name: "Firma", key: "Firma", field: "Name", samples: ["A"] },
+      { letter: "B", name: "Tel", key: "B", samples: ["1"] },
+      { letter: "C", name: "Tel", key: "C", samples: ["2"] },
+    ]);
+    const { encoding, delimiter, sheet, headerRow } = preview;
+    const mapping = { fields: { Name: "Firma", "Telephone.Daytime": "C" } };
+    const checked = await act(path, "check", { encoding, delimiter, sheet, headerRow, mapping });
+    expect(checked).toMatchObject({ error: null, counts: { created: 1 } });
+    expect((await rowsOf(path, "created")).rows).toMatchObject([{ row: 4, after: { Telephone: { Daytime: "2" } } }]);
+    await act(path, "run", {});
+    expect(await names()).toEqual(["A"]);
+  });
+
+  const unreadable: [string, Uint8Array, object, string][] = [
+    ["a PDF", bytes("%PDF-1.7"), {}, "this is a PDF"],
+    ["no such sheet", toWorkbook({ Brands: [["Name"]] }), { sheet: "Brand" }, "no sheet `Brand`, only `Brands`"],
+    ["no such row", toWorkbook({ Brands: [["Name"]] }), { headerRow: 2 }, "row 2 has no content"],
+    ["a damaged workbook", toWorkbook({ Brands: [["Name"]] }).subarray(0, 500), {}, "the workbook is damaged"],
+    ["an empty workbook", toWorkbook({ Brands: [] }), {}, "there are no rows in any visible sheet"],
+  ];
+  test.each(unreadable)("neither the preview nor the check reads %s", async (_, file, options, reason) => {
+    await newSite();
+    const path = await upload(file);
+    const preview = await anna.call("POST", `${path}/preview`, options);
+    expect([preview.status, preview.json.detail]).toEqual([400, expect.stringContaining(reason)]);
+    const { state, error } = await act(path, "check", options);
+    expect([state, error.detail]).toEqual(["failed", expect.stringContaining(reason)]);
+  });
+
   test("a second header with other columns ends the check with the reason", async () => {
     await newSite();
     const path = await upload(bytes("Name,AccountNumber\nA,1\nAccountNumber,Name\n2,B\n"));
