@@ -725,7 +725,6 @@ export const texts = {
     take_theirs: "Use theirs",
     theirs: "Theirs",
     too_long: "Use %{max} characters or fewer.",
-    invalid_country: "Use a country code of 2 or 3 letters, such as GB.",
     invalid_email: "Use an e-mail address, such as ada@shop.example.",
     unchanged: "No changes to save",
     undo_skipped: "Not undone, because the record has changed since.",

@@ -90,7 +90,6 @@ export function faultOf({ required: isRequired, max, pattern }: FieldInfo, text:
 const faultTexts: { readonly [code in string]?: TextKey } = {
   required: "record.required",
   "too-long": "record.too_long",
-  "invalid-country": "record.invalid_country",
   "invalid-email": "record.invalid_email",
 };
 

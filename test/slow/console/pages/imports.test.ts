@@ -107,7 +107,7 @@ describe.each([
     await page.getByRole("button", { name: "1 changed" }).click();
     await page.locator("ins", { hasText: "Oslo" }).waitFor();
     await page.getByRole("button", { name: "1 rejected" }).click();
-    await page.getByText("Germany: use 3 characters or fewer").waitFor();
+    await page.getByText("Germany: use a country code of 2 or 3 letters, such as DE for Germany").waitFor();
     await page.getByText("Far away").waitFor();
     expect(await names()).toEqual(["Acme"]);
     expect(await isTooWide(page)).toBe(false);
