@@ -35,9 +35,9 @@ export function writeWorkbook(
 ): AsyncGenerator<Uint8Array> {
   return zip({
     "[Content_Types].xml": contentTypes,
-    "_rels/.rels": relationship("officeDocument", "xl/workbook.xml"),
+    "_rels/.rels": relationships(["officeDocument", "xl/workbook.xml"]),
     "xl/workbook.xml": `${xml}<workbook xmlns="${main}" xmlns:r="${office}"><sheets><sheet name="${sheet}" sheetId="1" r:id="rId1"/></sheets></workbook>`,
-    "xl/_rels/workbook.xml.rels": relationship("worksheet", "worksheets/sheet1.xml", "styles", "styles.xml"),
+    "xl/_rels/workbook.xml.rels": relationships(["worksheet", "worksheets/sheet1.xml"], ["styles", "styles.xml"]),
     "xl/styles.xml": styles,
     "xl/worksheets/sheet1.xml": toSheet(columns, rows),
   });
@@ -50,41 +50,23 @@ const main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
 const office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
 const packages = "http://schemas.openxmlformats.org/package/2006";
 
-const contentTypes = `${xml}<Types xmlns="${packages}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>${[
-  ["workbook", `${workbookMediaType}.main+xml`],
-  ["worksheets/sheet1", "application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"],
-  ["styles", "application/vnd.openxmlformats-officedocument.spreadsheetml.styles+xml"],
-]
-  .map(([part, type]) => `<Override PartName="/xl/${part}.xml" ContentType="${type}"/>`)
-  .join("")}</Types>`;
+const partType = (path: string, type: string) =>
+  `<Override PartName="/xl/${path}.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.${type}+xml"/>`;
+const contentTypes = `${xml}<Types xmlns="${packages}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>${partType("workbook", "sheet.main")}${partType("worksheets/sheet1", "worksheet")}${partType("styles", "styles")}</Types>`;
 
-/** @param pairs types and targets */
-function relationship(...pairs: readonly string[]): string {
-  const list = pairs.flatMap((type, index) =>
-    index % 2 === 1
-      ? []
-      : `<Relationship Id="rId${index / 2 + 1}" Type="${office}/${type}" Target="${pairs[index + 1]}"/>`,
+function relationships(...list: readonly (readonly [type: string, target: string])[]): string {
+  const each = list.map(
+    ([type, target], index) => `<Relationship Id="rId${index + 1}" Type="${office}/${type}" Target="${target}"/>`,
   );
-  return `${xml}<Relationships xmlns="${packages}/relationships">${list.join("")}</Relationships>`;
+  return `${xml}<Relationships xmlns="${packages}/relationships">${each.join("")}</Relationships>`;
 }
 
-/** Indexes of the formats in `styles`. */
+/** Indexes of `cellXfs` in `styles`. The number formats 1 and 49 are built in: `0` and `@`. */
 const style = { text: 1, number: 2, header: 3 };
-
-/** The number formats 1 and 49 are built in: `0` and `@`. */
-const styles = `${xml}<styleSheet xmlns="${main}"><fonts count="2"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="4">${[
-  [0, 0],
-  [49, 0],
-  [1, 0],
-  [49, 1],
-]
-  .map(
-    ([format, font]) =>
-      `<xf numFmtId="${format}" fontId="${font}" fillId="0" borderId="0" xfId="0" applyNumberFormat="1" applyFont="1"/>`,
-  )
-  .join(
-    "",
-  )}</cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`;
+const cellFormat = (format: number, font = 0) =>
+  `<xf numFmtId="${format}" fontId="${font}" fillId="0" borderId="0" xfId="0" applyNumberFormat="1" applyFont="1"/>`;
+const font = '<sz val="11"/><name val="Calibri"/></font>';
+const styles = `${xml}<styleSheet xmlns="${main}"><fonts count="2"><font>${font}<font><b/>${font}</fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="4">${cellFormat(0)}${cellFormat(49)}${cellFormat(1)}${cellFormat(49, 1)}</cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`;
 
 async function* toSheet(
   columns: readonly WorkbookColumn[],
@@ -95,15 +77,15 @@ async function* toSheet(
       `<col min="${index + 1}" max="${index + 1}" width="${width}" style="${isNumeric ? style.number : style.text}" customWidth="1"/>`,
   );
   yield `${xml}<worksheet xmlns="${main}"><sheetViews><sheetView tabSelected="1" workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><cols>${widths.join("")}</cols><sheetData>`;
-  const names = columns.map((_, index) => columnLetter(index));
+  const letters = columns.map((_, index) => columnLetter(index));
   let number = 1;
   const toRow = (cells: readonly (string | number)[], textStyle: number) => {
     if (number > maxRows)
       throw new ProblemError("too-large", `a workbook can't have more than ${maxRows - 1} rows; use CSV`);
-    const written = cells.map((cell, index) =>
-      toCell(`${names[index] ?? columnLetter(index)}${number}`, cell, textStyle),
-    );
-    return `<row r="${number++}">${written.join("")}</row>`;
+    const toText = (cell: string | number, index: number) =>
+      toCell(`${letters[index] ?? columnLetter(index)}${number}`, cell, textStyle);
+    const written = cells.map(toText).join("");
+    return `<row r="${number++}">${written}</row>`;
   };
   yield toRow(
     columns.map(({ name }) => name),
@@ -139,8 +121,8 @@ const special = new RegExp(`[&<>\\r]|_(?=x[0-9A-Fa-f]{4}_)|\\p{Cs}|${invalidInXm
  * that the import can tell them from the line ends of other programs, which become LF.
  */
 function escapeText(text: string): string {
-  const toCode = (one: string) => `_x${one.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}_`;
-  return text.replace(special, (found) => entities[found] ?? toCode(found));
+  const toCode = (one: string) => one.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
+  return text.replace(special, (found) => entities[found] ?? `_x${toCode(found)}_`);
 }
 
 // The ZIP archive (APPNOTE 6.3.10). Each part is followed by its size and checksum, because they aren't known before it has been compressed.
