@@ -87,16 +87,17 @@ export function validateText(field: TextField, value: unknown): Fault | undefine
     return fault("invalid-character", ` ${half}, or send the whole character`);
   }
   if (!pattern || (!isTooLong && compiled(pattern.source).test(value))) return undefined;
-  const wrong = isCountry ? countryFault(value) : pattern.fault;
-  return { ...wrong, detail: wrong.detail + oddityHint(field, value) };
+  if (isCountry) return countryFault(field, value);
+  return { ...pattern.fault, detail: pattern.fault.detail + oddityHint(field, value) };
 }
 
-/** Suggests the code for a country's name. */
-function countryFault(value: string): Fault {
+/** Suggests the code for a country's name, or the code without the spaces around it. */
+function countryFault(field: TextField, value: string): Fault {
   const trimmed = value.trim();
-  if (/^[A-Za-z]{2,3}$/.test(trimmed)) return fault("invalid-country", "", { suggestion: trimmed });
-  const found = findCountry(value);
-  return found ? fault("invalid-country", ` for ${found.name}`, { suggestion: found.code }) : fault("invalid-country");
+  const isCode = /^[A-Za-z]{2,3}$/.test(trimmed);
+  const found = isCode ? undefined : findCountry(value);
+  if (found) return fault("invalid-country", ` for ${found.name}`, { suggestion: found.code });
+  return fault("invalid-country", oddityHint(field, value), isCode ? { suggestion: trimmed } : {});
 }
 
 /** @param hint how to send it instead */
