@@ -1,5 +1,5 @@
-// Builds the console's scripts and their licences in dist/console/. The package and the executable include these files; a checkout builds them when they're
-// first requested. dist/console-packages.json lists the packages in the scripts, for a release's bill of materials.
+// Builds the console's script and its licences in dist/console/. The package and the executable include these files; a checkout builds them when they're
+// first requested. dist/console-packages.json lists the packages in the script, for a release's bill of materials.
 
 import { mkdirSync, renameSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -8,12 +8,9 @@ import { brotliCompressSync, brotliDecompressSync } from "node:zlib";
 import { buildConsole, noticesPath } from "../../src/admin/console-build.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const { script, workbookScript, notices, packages } = await buildConsole();
+const { script, notices, packages } = await buildConsole();
 mkdirSync(join(root, "dist/console"), { recursive: true });
-const sizes = [
-  await writeCompressed("dist/console/console.js.br", script),
-  await writeCompressed("dist/console/console-xlsx.js.br", workbookScript),
-];
+const size = await writeCompressed("dist/console/console.js.br", script);
 await write(`dist/console${noticesPath}`, notices);
 const listed = packages.map(({ folder, name, version, license }) => ({
   path: relative(root, folder),
@@ -22,7 +19,7 @@ const listed = packages.map(({ folder, name, version, license }) => ({
   license,
 }));
 await write("dist/console-packages.json", `${JSON.stringify(listed, null, 2)}\n`);
-console.error(`${sizes.join("\n")}\n${packages.length} packages`);
+console.error(`${size}\n${packages.length} packages`);
 
 /** Writes a compressed script. Returns a line with its sizes. */
 async function writeCompressed(path: string, script: string): Promise<string> {

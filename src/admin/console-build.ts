@@ -1,4 +1,4 @@
-// Bundles the console's scripts: when the package or executable is built, and in a checkout on the first request.
+// Bundles the console's script: when the package or executable is built, and in a checkout on the first request.
 
 import { fileURLToPath } from "node:url";
 import { type BundledPackage, bundledPackages, toNotices } from "./licences.ts";
@@ -9,33 +9,22 @@ const environmentName = ["process", "env", "NODE_ENV"].join(".");
 /** Only exists in a checkout, not in the package or the executable. */
 export const consoleEntry: string = fileURLToPath(new URL("../console/main.tsx", import.meta.url));
 
-/** The worker that reads Excel files. Browsers only load it for such a file. */
-export const workbookEntry: string = fileURLToPath(new URL("../console/import/workbook-worker.ts", import.meta.url));
-
 /** URL path of the licences, by the usual name for those of a script. */
 export const noticesPath = "/console.js.LICENSE.txt";
 
 interface BuiltConsole {
   readonly script: string;
-  readonly workbookScript: string;
   readonly notices: string;
   readonly packages: readonly BundledPackage[];
 }
 
 /**
- * Bundles src/console and everything it imports into two scripts.
+ * Bundles src/console and everything it imports into one script.
  * @throws AggregateError with errors in the source, or Error about the licence of a bundled package
  */
 export async function buildConsole(): Promise<BuiltConsole> {
-  const [main, workbook] = await Promise.all([bundle(consoleEntry), bundle(workbookEntry)]);
-  const packages = bundledPackages([...main.files, ...workbook.files]);
-  return { script: main.script, workbookScript: workbook.script, notices: toNotices(packages), packages };
-}
-
-/** @returns the script and the paths of its source files */
-async function bundle(entry: string): Promise<{ readonly script: string; readonly files: readonly string[] }> {
   const { outputs, metafile } = await Bun.build({
-    entrypoints: [entry],
+    entrypoints: [consoleEntry],
     target: "browser",
     minify: true,
     metafile: true,
@@ -44,9 +33,11 @@ async function bundle(entry: string): Promise<{ readonly script: string; readonl
   });
   const [script] = outputs;
   if (!script || !metafile) throw new Error("the console couldn't be built");
-  return { script: await script.text(), files: filesIn(metafile) };
+  const packages = bundledPackages(filesIn(metafile));
+  return { script: await script.text(), notices: toNotices(packages), packages };
 }
 
+/** Returns the paths of the script's source files. */
 function filesIn({ outputs }: Bun.BuildMetafile): string[] {
   const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));
   return inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([path]) => path);

@@ -1,4 +1,4 @@
-// Serves the console's page, its scripts and the licences of the packages in them. The page gets all its data from the API under /operator.
+// Serves the console's page, its script and the licences of the packages in them. The page gets all its data from the API under /operator.
 
 import { existsSync } from "node:fs";
 import { promisify } from "node:util";
@@ -20,7 +20,6 @@ const loadOnce = once(loadScript);
 export function consoleRoutes(load = loadOnce): [path: string, route: AdminRoute][] {
   return [
     ["/", { GET: ({ request }) => respondWithPage(request, load) }],
-    ["/console-xlsx.js", { GET: async ({ request }) => toScriptResponse(request, (await load()).workbookFile, false) }],
     ["/console.js", { GET: (context) => respondWithScript(context, load) }],
     [
       noticesPath,
@@ -50,16 +49,8 @@ async function respondWithScript(
   load: typeof loadOnce,
 ): Promise<AdminContent> {
   const { file } = await load();
-  return toScriptResponse(request, file, query.has(await file.digest()));
-}
-
-/** @param isNamed whether the URL has the script's digest, so that browsers can cache it forever */
-async function toScriptResponse(
-  { headers }: WireRequest,
-  file: ConsoleScript["file"],
-  isNamed: boolean,
-): Promise<AdminContent> {
-  const coding = preferredCoding(headers.get("accept-encoding"), ["br", "gzip"]);
+  const isNamed = query.has(await file.digest());
+  const coding = preferredCoding(request.headers.get("accept-encoding"), ["br", "gzip"]);
   return {
     body: await file.bytes(coding),
     headers: {
@@ -73,7 +64,6 @@ async function toScriptResponse(
 
 export interface ConsoleScript {
   readonly file: StaticFile<"br" | "gzip">;
-  readonly workbookFile: StaticFile<"br" | "gzip">;
   readonly notices: string;
 }
 
@@ -89,18 +79,15 @@ export function loadScript(): Promise<ConsoleScript> {
 const quickly = { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } };
 
 async function buildScript(): Promise<ConsoleScript> {
-  const { script, workbookScript, notices } = await buildConsole();
+  const { script, notices } = await buildConsole();
   const br = (bytes: Uint8Array) => promisify(brotliCompress)(bytes, quickly);
-  const toFile = (text: string) => new StaticFile(() => Buffer.from(text), { br, gzip: gzipWhole });
-  return { file: toFile(script), workbookFile: toFile(workbookScript), notices };
+  return { file: new StaticFile(() => Buffer.from(script), { br, gzip: gzipWhole }), notices };
 }
 
 async function readBundledScript(): Promise<ConsoleScript> {
   const { default: file } = await import("../../dist/console/console.js.br", { with: { type: "file" } });
-  const { default: workbook } = await import("../../dist/console/console-xlsx.js.br", { with: { type: "file" } });
   const { default: notices } = await import("../../dist/console/console.js.LICENSE.txt", { with: { type: "text" } });
-  const [script, workbookScript] = await Promise.all([Bun.file(file).bytes(), Bun.file(workbook).bytes()]);
-  return { file: fromBrotli(script), workbookFile: fromBrotli(workbookScript), notices };
+  return { file: fromBrotli(await Bun.file(file).bytes()), notices };
 }
 
 export function fromBrotli(compressed: Uint8Array): ConsoleScript["file"] {

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { loadScript } from "../../src/admin/console.ts";
-import { buildConsole, consoleEntry, workbookEntry } from "../../src/admin/console-build.ts";
+import { buildConsole, consoleEntry } from "../../src/admin/console-build.ts";
 import { bundledPackages } from "../../src/admin/licences.ts";
 import { once } from "../../src/lib/concurrency.ts";
 import { noticesOf } from "../support/console/script.ts";
@@ -13,15 +13,10 @@ import { startTestConsole, type TestConsole } from "../support/console/server.ts
 
 const root = resolve(import.meta.dir, "../..");
 
-/** Returns the folders of the packages in the source maps of both scripts. The bundler creates these maps separately from the list from which the licences derive. */
-async function foldersInSourceMaps(): Promise<string[]> {
-  const folders = await Promise.all([consoleEntry, workbookEntry].map(foldersInSourceMap));
-  return [...new Set(folders.flat())];
-}
-
-async function foldersInSourceMap(entry: string): Promise<string[]> {
+/** Returns the folders of the packages in the script's source map. The bundler creates it separately from the list from which the licences derive. */
+async function foldersInSourceMap(): Promise<string[]> {
   const { outputs } = await Bun.build({
-    entrypoints: [entry],
+    entrypoints: [consoleEntry],
     target: "browser",
     minify: true,
     sourcemap: "external",
@@ -38,7 +33,7 @@ describe("the licences of the script", () => {
   let notices: string;
   let folders: readonly string[];
   beforeAll(async () => {
-    [server, folders] = await Promise.all([startTestConsole({ loadScript: once(loadScript) }), foldersInSourceMaps()]);
+    [server, folders] = await Promise.all([startTestConsole({ loadScript: once(loadScript) }), foldersInSourceMap()]);
     notices = await noticesOf(server.adminUrl);
   });
   afterAll(() => server.stop());

@@ -63,7 +63,6 @@ test("the package serves the console, without its source and the packages it's m
   await expectConsole(workspace, server, "demo");
   expect(existsSync(join(home, "src/console"))).toBe(false);
   expect(readdirSync(join(home, "dist/console")).sort()).toEqual([
-    "console-xlsx.js.br",
     "console.js.LICENSE.txt",
     "console.js.br",
   ]);

@@ -56,7 +56,7 @@ async function pack(folder: string, target: string): Promise<string> {
   return packed.filename;
 }
 
-/** Installs the package in an empty folder. Writes the SBOM and licences of the installed packages and those in the console's scripts. */
+/** Installs the package in an empty folder. Writes the SBOM and licences of the installed packages and those in the console's script. */
 async function describe(
   checkout: string,
   server: string,

@@ -91,7 +91,7 @@ function toUuid(seed: string): string {
   return bytes.toString("hex").replace(/(.{8})(.{4})(.{4})(.{4})(.{12})/, "$1-$2-$3-$4-$5");
 }
 
-// The packages in the console's scripts are bundled, not installed with the program.
+// The packages in the console's script are bundled, not installed with the program.
 
 /** An entry in the list that scripts/build/console.ts writes. */
 interface ListedPackage {

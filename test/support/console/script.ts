@@ -36,11 +36,9 @@ export async function noticesOf(adminUrl: string): Promise<string> {
   return response.text();
 }
 
-/** Whether the server's scripts or licences differ from what this source builds. */
+/** Whether the server's script or licences differ from what this source builds. */
 export async function differsFromSource(adminUrl = ""): Promise<boolean> {
-  const { script, workbookScript, notices } = await buildConsole();
+  const { script, notices } = await buildConsole();
   const { bytes } = await scriptOf(adminUrl, "identity");
-  const workbook = await fetch(new URL("/console-xlsx.js", adminUrl)).then((response) => response.text());
-  if (workbook !== workbookScript) return true;
   return Buffer.compare(bytes, Buffer.from(script)) !== 0 || (await noticesOf(adminUrl)) !== notices;
 }

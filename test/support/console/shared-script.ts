@@ -16,18 +16,13 @@ export const sharedScript: typeof loadScript = once(async () => {
   const whole = join(folder, "console");
   if (!existsSync(whole)) await makeIn(whole);
   const read = (name: string) => Bun.file(join(whole, name));
-  const fileOf = async (name: string) => fromBrotli(await read(name).bytes());
-  return {
-    file: await fileOf("brotli"),
-    workbookFile: await fileOf("workbook"),
-    notices: await read("notices").text(),
-  };
+  return { file: fromBrotli(await read("brotli").bytes()), notices: await read("notices").text() };
 });
 
 async function makeIn(whole: string): Promise<void> {
-  const { file, workbookFile, notices } = await loadScript();
+  const { file, notices } = await loadScript();
   const part = newPart(whole);
-  const contents = { brotli: await file.bytes("br"), workbook: await workbookFile.bytes("br"), notices };
+  const contents = { brotli: await file.bytes("br"), notices };
   for (const [name, content] of Object.entries(contents)) await Bun.write(join(part, name), content);
   putInPlace(part, whole);
 }

@@ -101,7 +101,6 @@ export const pageCases = [
     for (const path of [
       "/metrics",
       "/console.js",
-      "/console-xlsx.js",
       "/operator",
       "/operator/session",
       "/console.js.LICENSE.txt",
