@@ -29,6 +29,8 @@ export interface OpenImport extends ImportOwner {
   /** The file's name on the operator's machine. */
   readonly name: string;
   readonly job: ImportJob;
+  /** Of the last check, as received. */
+  options: object | undefined;
   /** Undefined until the import is run. */
   run: string | undefined;
   /** Undefined unless the import was undone. */
@@ -80,6 +82,7 @@ export class OpenImports {
       id,
       name,
       job,
+      options: undefined,
       run: undefined,
       undone: undefined,
       outlivesSession: false,

@@ -102,9 +102,11 @@ async function previewFile(call: ActionContext, { job }: OpenImport): Promise<Fi
 }
 
 async function check(call: ActionContext, found: OpenImport, imports: OpenImports): Promise<ImportInfo> {
-  const options = parseOptions(await call.input<CheckBody>(), found);
+  const input = await call.input<CheckBody>();
+  const options = parseOptions(input, found);
   if (!found.job.isBusy) imports.requireFreeCapacity();
   found.job.check(call.engine, found.site, options, call.now);
+  found.options = input;
   return toImportInfo(found);
 }
 
@@ -173,7 +175,7 @@ function parseDialect(input: ReceivedBody<DialectBody>): Omit<TableOptions, "map
   return { sheet, headerRow, delimiter, encoding };
 }
 
-function toImportInfo({ id, name, run, undone, job }: OpenImport): ImportInfo {
+function toImportInfo({ id, name, options, run, undone, job }: OpenImport): ImportInfo {
   const { error, counts, revisions, missing, ...progress } = job.progress;
   return {
     id,
@@ -187,5 +189,6 @@ function toImportInfo({ id, name, run, undone, job }: OpenImport): ImportInfo {
     revisions: revisions ?? null,
     run: run ?? null,
     undone: undone ?? null,
+    options: options ?? null,
   };
 }

@@ -219,6 +219,8 @@ export interface ImportInfo {
   /** What undoing the import did: how many records it restored, and how many it skipped because they had been changed since. */
   readonly undone: { readonly restored: number; readonly skipped: number } | null;
   readonly hasRejects: boolean;
+  /** As of the last check. */
+  readonly options: CheckBody | null;
 }
 
 /**

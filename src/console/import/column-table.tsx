@@ -22,20 +22,19 @@ interface ColumnTableProps {
 
 interface ColumnRow {
   readonly column: ColumnInfo;
-  /** The position in the file, from 1. */
-  readonly number: number;
   /** The fields it maps to. A mapping loaded from a file can have several. */
   readonly fields: readonly string[];
   readonly isGuessed: boolean;
-  /** Why it can't be imported. */
-  readonly obstacle: string;
 }
 
 const maxSamples = 2;
 
 export function ColumnTable({ preview, resource, mapping, guessed, match, onChange }: ColumnTableProps) {
-  const rows = useMemo(() => toRows(preview.columns ?? [], mapping, guessed), [preview, mapping, guessed]);
-  const columns = useMemo(() => toColumns(resource, mapping, onChange), [resource, mapping, onChange]);
+  const rows = useMemo(() => toRows(preview, mapping, guessed), [preview, mapping, guessed]);
+  const columns = useMemo(
+    () => toColumns({ preview, resource, mapping, onChange }),
+    [preview, resource, mapping, onChange],
+  );
   const constants = Object.entries(mapping.fields).filter(([, entry]) => columnOf(entry) === undefined);
   return (
     <Stack spacing={1.5}>
@@ -44,8 +43,8 @@ export function ColumnTable({ preview, resource, mapping, guessed, match, onChan
         label={translate("import.columns_of_file")}
         rows={rows}
         columns={columns}
-        rowKey={({ number }) => number}
-        nameOf={nameOf}
+        rowKey={({ column }) => column.letter}
+        nameOf={({ column }) => nameOf(column)}
         isPale={({ fields }) => fields.length === 0}
       />
       {constants.map(([path, entry]) => (
@@ -58,33 +57,34 @@ export function ColumnTable({ preview, resource, mapping, guessed, match, onChan
   );
 }
 
-function toRows(columns: readonly ColumnInfo[], mapping: ImportMapping, guessed: ReadonlySet<string>): ColumnRow[] {
-  const names = columns.map(({ name }) => name);
-  return columns.map((column, index) => {
-    const { name } = column;
-    const isRepeated = names.indexOf(name) !== names.lastIndexOf(name);
-    const obstacle = name === "" ? "import.unnamed" : isRepeated ? "import.repeated" : undefined;
-    return {
-      column,
-      number: index + 1,
-      fields: obstacle ? [] : fieldsOfColumn(mapping, name),
-      isGuessed: guessed.has(name),
-      obstacle: obstacle ? translate(obstacle) : "",
-    };
-  });
-}
-
-function nameOf({ column: { name }, number }: ColumnRow): string {
-  return showInvisible(name) || translate("import.column", { number });
-}
-
-function toColumns(
-  resource: ResourceInfo,
+function toRows(
+  { columns = [] }: FilePreviewResponse,
   mapping: ImportMapping,
-  onChange: ColumnTableProps["onChange"],
-): readonly DataColumn<ColumnRow>[] {
+  guessed: ReadonlySet<string>,
+): ColumnRow[] {
+  return columns.map((column) => ({
+    column,
+    fields: fieldsOfColumn(mapping, column.key),
+    isGuessed: guessed.has(column.key),
+  }));
+}
+
+/** Columns without a name of their own are called by their letters. */
+function nameOf({ key, name, letter }: ColumnInfo): string {
+  if (key === name) return showInvisible(name);
+  return translate(name === "" ? "import.column" : "import.repeated", { letter, name: showInvisible(name) });
+}
+
+type FieldChoices = Pick<ColumnTableProps, "preview" | "resource" | "mapping" | "onChange">;
+
+function toColumns(choices: FieldChoices): readonly DataColumn<ColumnRow>[] {
   return [
-    { name: "column", label: translate("import.column_name"), isPrimary: true, render: nameOf },
+    {
+      name: "column",
+      label: translate("import.column_name"),
+      isPrimary: true,
+      render: ({ column }) => nameOf(column),
+    },
     {
       name: "sample",
       label: translate("import.column_sample"),
@@ -96,8 +96,7 @@ function toColumns(
     {
       name: "field",
       label: translate("import.column_field"),
-      render: (row) =>
-        row.obstacle || <FieldChoice row={row} resource={resource} mapping={mapping} onChange={onChange} />,
+      render: (row) => <FieldChoice row={row} {...choices} />,
     },
   ];
 }
@@ -112,13 +111,13 @@ const sampleStyle = {
   overflowWrap: "anywhere",
 } as const;
 
-interface FieldChoiceProps extends Pick<ColumnTableProps, "resource" | "mapping" | "onChange"> {
+interface FieldChoiceProps extends FieldChoices {
   readonly row: ColumnRow;
 }
 
 /** Chooses a column's field. If another column has that field, it loses it. */
-function FieldChoice({ row, resource, mapping, onChange }: FieldChoiceProps) {
-  const { column, fields, isGuessed } = row;
+function FieldChoice({ row: { column, fields, isGuessed }, ...choices }: FieldChoiceProps) {
+  const { resource, mapping, onChange } = choices;
   const [field = "", ...others] = fields;
   const notes = [
     isGuessed && field && translate("import.guessed"),
@@ -129,15 +128,15 @@ function FieldChoice({ row, resource, mapping, onChange }: FieldChoiceProps) {
     <Box sx={{ display: "flex", alignItems: "center", gap: 1, flexWrap: "wrap" }}>
       <Box
         component="select"
-        aria-label={translate("import.field_of", { column: nameOf(row) })}
+        aria-label={translate("import.field_of", { column: nameOf(column) })}
         value={field}
-        onChange={({ target }) => onChange(withField(mapping, column.name, target.value), column.name)}
+        onChange={({ target }) => onChange(withField(mapping, column.key, target.value), column.key)}
         sx={[selectStyle, field === "" && { color: "text.secondary" }]}
       >
         <option value="">{translate("import.not_imported")}</option>
         {[{ path: "ID", required: false }, ...resource.fields].map(({ path, required }) => (
           <option key={path} value={path}>
-            {optionOf(path, required, column.name, mapping)}
+            {optionOf(path, required, column, choices)}
           </option>
         ))}
       </Box>
@@ -164,10 +163,12 @@ const selectStyle = {
 } as const;
 
 /** Returns an option's text, including the column that has the field now. */
-function optionOf(path: string, isRequired: boolean, column: string, mapping: ImportMapping): string {
+function optionOf(path: string, isRequired: boolean, { key }: ColumnInfo, { preview, mapping }: FieldChoices): string {
   const label = isRequired ? translate("import.required", { field: fullLabelOf(path) }) : fullLabelOf(path);
   const other = columnOf(mapping.fields[path]);
-  return other === undefined || other === column ? label : translate("import.taken", { field: label, column: other });
+  if (other === undefined || other === key) return label;
+  const column = preview.columns?.find((one) => one.key === other);
+  return translate("import.taken", { field: label, column: column ? nameOf(column) : other });
 }
 
 function constantOf(entry: unknown): string {
@@ -189,7 +190,7 @@ function MissingFields({ resource, mapping, match }: Pick<ColumnTableProps, "res
 function Ignored({ rows }: { readonly rows: readonly ColumnRow[] }) {
   const ignored = rows.filter(({ fields }) => fields.length === 0);
   if (ignored.length === 0) return null;
-  const names = ignored.map(nameOf).join(", ");
+  const names = ignored.map(({ column }) => nameOf(column)).join(", ");
   return (
     <Typography variant="body2" color="textSecondary" sx={{ overflowWrap: "anywhere" }}>
       {translate("import.unused", { smart_count: ignored.length, names })}

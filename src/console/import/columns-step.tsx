@@ -1,6 +1,6 @@
-// The second step of an import: the file's dialect, the column mapping and the match field. Starts the dry run.
+// The second step of an import: the sheet, the header row and the file's dialect, the column mapping and the match field. Starts the dry run.
 
-import { Alert, Button, Checkbox, FormControlLabel, Stack, Typography } from "@mui/material";
+import { Alert, Box, Button, Checkbox, FormControlLabel, Stack, Typography } from "@mui/material";
 import { useQuery } from "@tanstack/react-query";
 import { useCallback, useId, useRef, useState } from "react";
 import type {
@@ -20,9 +20,13 @@ import { askBeforeLoss, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { describeFault, fullLabelOf } from "../text/fields.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 import { ColumnTable } from "./column-table.tsx";
+import { FirstRows } from "./first-rows.tsx";
 import { importPath } from "./imports.ts";
 import {
+  carriedOver,
   guessedColumns,
+  isFitting,
+  keysOf,
   readMappingFile,
   saveMappingFile,
   suggestedMapping,
@@ -32,48 +36,40 @@ import {
 import { ActionBar } from "./step-parts.tsx";
 
 interface ColumnsStepProps {
+  /** If the operator comes back to this step, with the options of the last check. */
   readonly info: ImportInfo;
-  /** The previous choices, if the operator comes back to this step. */
-  readonly options: CheckBody | undefined;
-  readonly onOptions: (options: CheckBody) => void;
   /** Called once the dry run has started, to show its step. */
   readonly onChecked: () => Promise<void>;
   readonly onAnotherFile: () => void;
 }
 
 export function ColumnsStep(props: ColumnsStepProps) {
-  const { info, options, onAnotherFile } = props;
+  const { info, onAnotherFile } = props;
   const siteName = useSiteName();
   const { resources } = useDeclared();
-  const [dialect, setDialect] = useState<DialectBody>({
-    ...(options?.encoding ? { encoding: options.encoding } : {}),
-    ...(options?.delimiter ? { delimiter: options.delimiter } : {}),
-  });
-  const {
-    data: preview,
-    error,
-    refetch,
-  } = useQuery({
+  const { sheet, headerRow, encoding, delimiter } = info.options ?? {};
+  const [dialect, setDialect] = useState<DialectBody>({ sheet, headerRow, encoding, delimiter });
+  const { data, error, refetch } = useQuery({
     queryKey: ["import-preview", siteName, info.id, dialect],
     queryFn: () => callApi<FilePreviewResponse>("POST", `${importPath(siteName, info.id)}/preview`, dialect),
     retry: false,
   });
+  // While another dialect is read, or if that fails, the last one that could be read stays, so that the operator can correct the choice.
+  const last = useRef(data);
+  if (data) last.current = data;
+  const preview = last.current;
   const resource = resources.find(({ path }) => path === info.resource);
+  const change = (changed: DialectBody) => setDialect({ ...dialect, ...changed });
   return (
     <Stack spacing={2}>
       <Typography sx={{ overflowWrap: "anywhere" }}>{showInvisible(info.name)}</Typography>
       {error && <ReadFailed error={error} onRetry={refetch} />}
       {info.error && <FileError error={info.error} />}
-      {/* Workbooks have no dialect: the page itself converted them to CSV. */}
-      {((preview?.format === "csv" && !/\.xls[mx]$/i.test(info.name)) || error) && (
-        <DialectChoice
-          preview={preview}
-          dialect={dialect}
-          onChange={(change) => setDialect({ ...dialect, ...change })}
-        />
-      )}
+      <DialectChoice preview={preview} dialect={dialect} onChange={change} />
       {preview && resource && (
-        <Choices key={JSON.stringify(dialect)} {...props} preview={preview} resource={resource} />
+        <Box hidden={error !== null}>
+          <Choices {...props} preview={preview} isStale={!data} resource={resource} />
+        </Box>
       )}
       {error && (
         <Button onClick={onAnotherFile} sx={{ alignSelf: "start" }}>
@@ -86,37 +82,43 @@ export function ColumnsStep(props: ColumnsStepProps) {
 
 interface ChoicesProps extends ColumnsStepProps {
   readonly preview: FilePreviewResponse;
+  /** Whether the preview is of another dialect than the chosen one. */
+  readonly isStale: boolean;
   readonly resource: ResourceInfo;
 }
 
-function Choices({ info, options, onOptions, onChecked, onAnotherFile, preview, resource }: ChoicesProps) {
+function Choices({ info, onChecked, onAnotherFile, preview, isStale, resource }: ChoicesProps) {
   const siteName = useSiteName();
-  const isCsv = preview.format === "csv";
-  const [fitting, keep] = useKeptMapping(resource.path, preview);
+  const { options } = info;
+  const hasColumns = preview.columns !== undefined;
+  const [latest, keep] = useKeptMapping(resource.path);
   // Remembering another mapping doesn't change what this step started with.
-  const [kept] = useState(isCsv && !options ? fitting : undefined);
-  const { mapping, guessed, change, load } = useMapping(preview, options?.mapping ?? kept?.mapping);
-  const [chosenMatch, setMatch] = useState(options?.match ?? kept?.match);
+  const [kept] = useState(latest);
+  const isKept = !options && isFitting(kept.mapping, preview);
+  const { mapping, guessed, change, load } = useMapping(preview, options?.mapping, isKept ? kept.mapping : undefined);
+  const [chosenMatch, setMatch] = useState(options?.match);
   const [findMissing, setFindMissing] = useState(options?.findMissing ?? false);
-  const match = usableMatch(resource, mapping, isCsv, chosenMatch);
-  const canFindMissing = match !== "ID" || !isCsv || "ID" in mapping.fields;
+  const match = usableMatch(resource, mapping, hasColumns, chosenMatch ?? (isKept ? kept.match : undefined));
+  const canFindMissing = match !== "ID" || !hasColumns || "ID" in mapping.fields;
   useUnsaved(useEdited([mapping, chosenMatch, findMissing]));
   const check = async () => {
-    const { format, encoding, delimiter } = preview;
-    const how = { format, match, findMissing: findMissing && canFindMissing };
-    const chosen: CheckBody = isCsv ? { ...how, encoding, delimiter, mapping } : how;
+    const { sheet, headerRow, encoding, delimiter } = preview;
+    const how = { match, findMissing: findMissing && canFindMissing };
+    const chosen: CheckBody = hasColumns ? { ...how, sheet, headerRow, encoding, delimiter, mapping } : how;
     await callApi("POST", `${importPath(siteName, info.id)}/check`, chosen);
-    if (isCsv) keep({ mapping, match });
-    onOptions(chosen);
+    if (hasColumns) keep({ mapping, match });
     await onChecked();
   };
+  const isUnmapped = hasColumns && Object.keys(mapping.fields).length === 0;
   const columnTable = { preview, resource, mapping, guessed, match, onChange: change };
   return (
-    <>
-      {kept && <Alert severity="info">{translate("import.kept")}</Alert>}
-      <Typography color="textSecondary">{translate(isCsv ? "import.columns_explain" : "import.no_columns")}</Typography>
-      {isCsv && <ColumnTable {...columnTable} />}
-      <MatchChoice resource={resource} mapping={isCsv ? mapping : undefined} value={match} onChange={setMatch} />
+    <Stack spacing={2}>
+      {isKept && <Alert severity="info">{translate("import.kept")}</Alert>}
+      <Typography color="textSecondary">
+        {translate(hasColumns ? "import.columns_explain" : "import.no_columns")}
+      </Typography>
+      {hasColumns && <ColumnTable {...columnTable} />}
+      <MatchChoice resource={resource} mapping={hasColumns ? mapping : undefined} value={match} onChange={setMatch} />
       <MissingChoice
         resource={resource}
         isChosen={findMissing && canFindMissing}
@@ -126,22 +128,34 @@ function Choices({ info, options, onOptions, onChecked, onAnotherFile, preview, 
       <ActionBar
         action={translate("import.check")}
         onAct={check}
-        reason={isCsv && Object.keys(mapping.fields).length === 0 ? translate("import.no_field") : ""}
+        reason={isStale ? translate("general.loading") : isUnmapped ? translate("import.no_field") : ""}
       >
         <Button onClick={() => askBeforeLoss(onAnotherFile)}>{translate("import.again")}</Button>
-        {isCsv && <MappingFile mapping={mapping} onLoad={load} />}
+        {hasColumns && <MappingFile mapping={mapping} onLoad={load} />}
       </ActionBar>
-    </>
+    </Stack>
   );
 }
 
-/** The column mapping, and which columns' fields are suggestions. @param known an earlier mapping; by default the server's suggestion */
-function useMapping(preview: FilePreviewResponse, known: ImportMapping | undefined) {
+/**
+ * The column mapping, and which columns' fields are suggestions.
+ * @param chosen the operator's mapping from before
+ * @param kept the mapping to start with instead of the server's suggestion
+ */
+function useMapping(preview: FilePreviewResponse, chosen: ImportMapping | undefined, kept: ImportMapping | undefined) {
+  const [seen, setSeen] = useState(preview);
+  const known = chosen ?? kept;
   const [mapping, setMapping] = useState<ImportMapping>(known ?? suggestedMapping(preview));
   const [guessed, setGuessed] = useState(known ? noColumns : guessedColumns(preview));
+  if (preview !== seen) {
+    setSeen(preview);
+    setMapping(carriedOver(mapping, seen, preview, kept ?? suggestedMapping(preview)));
+    const isNew = (key: string) => !keysOf(seen).has(key);
+    setGuessed(kept ? noColumns : new Set([...guessed, ...[...guessedColumns(preview)].filter(isNew)]));
+  }
   const change = useCallback((changed: ImportMapping, column: string) => {
     setMapping(changed);
-    setGuessed((before) => new Set([...before].filter((name) => name !== column)));
+    setGuessed((before) => new Set([...before].filter((key) => key !== column)));
   }, []);
   const load = (loaded: ImportMapping) => {
     setMapping(loaded);
@@ -186,10 +200,10 @@ function MissingChoice({ resource: { plural }, isChosen, isPossible, onChange }:
 function usableMatch(
   resource: ResourceInfo,
   mapping: ImportMapping,
-  isCsv: boolean,
+  hasColumns: boolean,
   chosen: string | undefined,
 ): string {
-  if (!isCsv) return chosen ?? "ID";
+  if (!hasColumns) return chosen ?? "ID";
   return chosen !== undefined && (chosen === "ID" || chosen in mapping.fields)
     ? chosen
     : suggestedMatch(resource, mapping);
@@ -276,32 +290,57 @@ interface DialectChoiceProps {
 
 const delimiters = { ",": "comma", ";": "semicolon", "\t": "tab", "|": "bar" } as const;
 
+/** How to read a table: a workbook's sheet, or the delimiter and encoding of CSV, and the header row. */
 function DialectChoice({ preview, dialect, onChange }: DialectChoiceProps) {
   const { encodings } = useDeclared();
-  const delimiter = dialect.delimiter ?? preview?.delimiter ?? ",";
-  const encoding = dialect.encoding ?? preview?.encoding ?? "utf-8";
+  const { format, sheets = [], rows = [] } = preview ?? {};
+  const { sheet = "", headerRow = 0, delimiter = ",", encoding = "utf-8" } = { ...preview, ...given(dialect) };
   return (
-    <Stack direction={{ xs: "column", sm: "row" }} spacing={1.5}>
-      <Choice
-        isNative
-        label={translate("import.delimiter")}
-        value={delimiter}
-        options={[
-          ...Object.entries(delimiters).map(([character, name]) => [character, translate(`import.${name}`)] as const),
-          // A file can name any other character in a `sep=` line.
-          ...(delimiter in delimiters ? [] : [[delimiter, delimiter] as const]),
-        ]}
-        onChange={(chosen) => onChange({ delimiter: chosen })}
-        sx={{ maxWidth: 240, m: 0 }}
-      />
-      <Choice
-        isNative
-        label={translate("import.encoding")}
-        value={encoding}
-        options={encodings.map((name) => [name, name])}
-        onChange={(chosen) => onChange({ encoding: chosen })}
-        sx={{ maxWidth: 240, m: 0 }}
-      />
-    </Stack>
+    <>
+      {sheets.length > 1 && (
+        <Choice
+          isNative
+          label={translate("import.sheet")}
+          value={sheet}
+          options={sheets.map((name) => [name, showInvisible(name)])}
+          onChange={(chosen) => onChange({ sheet: chosen, headerRow: undefined })}
+          sx={{ maxWidth: 420, m: 0 }}
+        />
+      )}
+      {format === "csv" && (
+        <Stack direction={{ xs: "column", sm: "row" }} spacing={1.5}>
+          <Choice
+            isNative
+            label={translate("import.delimiter")}
+            value={delimiter}
+            options={[
+              ...Object.entries(delimiters).map(
+                ([character, name]) => [character, translate(`import.${name}`)] as const,
+              ),
+              // A file can name any other character in a `sep=` line.
+              ...(delimiter in delimiters ? [] : [[delimiter, delimiter] as const]),
+            ]}
+            onChange={(chosen) => onChange({ delimiter: chosen })}
+            sx={{ maxWidth: 240, m: 0 }}
+          />
+          <Choice
+            isNative
+            label={translate("import.encoding")}
+            value={encoding}
+            options={encodings.map((name) => [name, name])}
+            onChange={(chosen) => onChange({ encoding: chosen })}
+            sx={{ maxWidth: 240, m: 0 }}
+          />
+        </Stack>
+      )}
+      {rows.length > 0 && (
+        <FirstRows rows={rows} headerRow={headerRow} onChange={(chosen) => onChange({ headerRow: chosen })} />
+      )}
+    </>
   );
+}
+
+/** Leaves out what the server is to detect. */
+function given(dialect: DialectBody): DialectBody {
+  return Object.fromEntries(Object.entries(dialect).filter(([, value]) => value !== undefined));
 }

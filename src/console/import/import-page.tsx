@@ -16,7 +16,7 @@ import {
   Typography,
 } from "@mui/material";
 import { type ReactNode, useState } from "react";
-import type { CheckBody, ImportInfo, ImportsResponse } from "../../admin/api/record-types.ts";
+import type { ImportInfo, ImportsResponse } from "../../admin/api/record-types.ts";
 import { type HttpError, sitePath } from "../api/call-api.ts";
 import { DownloadIcon } from "../shell/icons.tsx";
 import { Page } from "../shell/page.tsx";
@@ -73,7 +73,6 @@ interface CurrentImportProps {
 function CurrentImport({ id, onAnotherFile }: CurrentImportProps) {
   const { info, isGone, error, refetch } = useImport(id);
   const [isBack, setBack] = useState(false);
-  const [options, setOptions] = useState<CheckBody>();
   if (error && !isGone) return <ReadFailed error={error} onRetry={refetch} />;
   if (isGone) {
     return (
@@ -95,15 +94,7 @@ function CurrentImport({ id, onAnotherFile }: CurrentImportProps) {
   };
   return (
     <ImportSteps step={step} isDone={info.state === "done"}>
-      {step === 1 && (
-        <ColumnsStep
-          info={info}
-          options={options}
-          onOptions={setOptions}
-          onChecked={showCurrentStep}
-          onAnotherFile={onAnotherFile}
-        />
-      )}
+      {step === 1 && <ColumnsStep info={info} onChecked={showCurrentStep} onAnotherFile={onAnotherFile} />}
       {step === 2 && <CheckStep info={info} onBack={() => setBack(true)} onStarted={showCurrentStep} />}
       {step === 3 && <RunStep info={info} onAnotherFile={onAnotherFile} />}
     </ImportSteps>
@@ -198,7 +189,7 @@ function OpenImports() {
 
 const openImportsStyle = { mt: 0.5, mb: 2, border: 1, borderColor: "divider", borderRadius: 1, overflow: "hidden" };
 
-const formats = ["csv", "json", "xml"];
+const formats = ["xlsx", "csv", "json", "xml"];
 
 function ExportCard() {
   const siteName = useSiteName();

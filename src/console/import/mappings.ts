@@ -10,24 +10,43 @@ interface KeptMapping {
   readonly match: string;
 }
 
-/** Returns the mapping of a resource's last import, if there is one and the file has all its columns, and a function that remembers another one. */
-export function useKeptMapping(
-  resource: string,
-  { columns = [] }: FilePreviewResponse,
-): [kept: KeptMapping | undefined, keep: (kept: KeptMapping) => void] {
-  const [kept, keep] = useStored<KeptMapping>(`${resource}.mapping`, { mapping: { fields: {} }, match: "" });
-  const names = new Set(columns.map(({ name }) => name));
-  const mapped = Object.values(kept.mapping.fields).map(columnOf);
-  const isFitting = mapped.length > 0 && mapped.every((column) => column === undefined || names.has(column));
-  return [isFitting ? kept : undefined, keep];
+/** Returns the mapping of a resource's last import, which has no fields if there's none, and a function that remembers another one. */
+export function useKeptMapping(resource: string): [kept: KeptMapping, keep: (kept: KeptMapping) => void] {
+  return useStored<KeptMapping>(`${resource}.mapping`, { mapping: { fields: {} }, match: "" });
+}
+
+/** Whether a mapping has fields, and the file has all their columns. */
+export function isFitting({ fields }: ImportMapping, preview: FilePreviewResponse): boolean {
+  const keys = keysOf(preview);
+  const mapped = Object.values(fields).map(columnOf);
+  return mapped.length > 0 && mapped.every((column) => column === undefined || keys.has(column));
 }
 
 export function suggestedMapping({ columns = [] }: FilePreviewResponse): ImportMapping {
-  return { fields: Object.fromEntries(columns.flatMap(({ name, field }) => (field ? [[field, name]] : []))) };
+  return { fields: Object.fromEntries(columns.flatMap(({ key, field }) => (field ? [[field, key]] : []))) };
 }
 
 export function guessedColumns({ columns = [] }: FilePreviewResponse): ReadonlySet<string> {
-  return new Set(columns.filter(({ isGuessed }) => isGuessed).map(({ name }) => name));
+  return new Set(columns.filter(({ isGuessed }) => isGuessed).map(({ key }) => key));
+}
+
+/** Adapts a mapping to another sheet or header row. Columns in both keep their fields. @param base the mapping for the other columns */
+export function carriedOver(
+  mapping: ImportMapping,
+  before: FilePreviewResponse,
+  after: FilePreviewResponse,
+  base: ImportMapping,
+): ImportMapping {
+  const [old, now] = [keysOf(before), keysOf(after)];
+  const isIn = (keys: ReadonlySet<string>, entry: unknown) => keys.has(columnOf(entry) ?? "");
+  const kept = Object.entries(mapping.fields).filter(([, entry]) => columnOf(entry) === undefined || isIn(now, entry));
+  const others = Object.entries(base.fields).filter(([, entry]) => !isIn(old, entry));
+  return { ...base, ...mapping, fields: Object.fromEntries([...others, ...kept]) };
+}
+
+/** What a mapping calls the file's columns by. */
+export function keysOf({ columns = [] }: FilePreviewResponse): ReadonlySet<string> {
+  return new Set(columns.map(({ key }) => key));
 }
 
 /** Suggests the match field: the ID if there's a column for it, or else the first required field that has one, preferring `Code`. */

@@ -1,12 +1,14 @@
 // The mapping of columns to fields that the import page suggests, changes and reads from a file.
 
 import { describe, expect, test } from "bun:test";
-import type { FilePreviewResponse } from "../../../../src/admin/api/record-types.ts";
+import type { FilePreviewResponse, ImportMapping } from "../../../../src/admin/api/record-types.ts";
 import type { FieldInfo, ResourceInfo } from "../../../../src/admin/api/types.ts";
 import {
+  carriedOver,
   columnOf,
   fieldsOfColumn,
   guessedColumns,
+  isFitting,
   readMappingFile,
   suggestedMapping,
   suggestedMatch,
@@ -17,6 +19,22 @@ import {
 function resourceWith(...required: string[]): ResourceInfo {
   const fields = [...required, "Town"].map((path) => ({ path, required: path !== "Town" }) as FieldInfo);
   return { name: "brand", path: "brands", singular: "brand", plural: "brands", fields };
+}
+
+/** A preview of columns with these suggested fields. Those called like the field, in any case, aren't guessed. */
+function previewOf(suggested: Readonly<Record<string, string | undefined>>): FilePreviewResponse {
+  const columns = Object.entries(suggested).map(([key, field], index) => {
+    const letter = String.fromCharCode(65 + index);
+    return {
+      letter,
+      key,
+      name: key === letter ? "" : key,
+      field,
+      isGuessed: field?.toLowerCase() !== key,
+      samples: [],
+    };
+  });
+  return { format: "csv", columns };
 }
 
 const mappingOf = (...fields: string[]) => ({ fields: Object.fromEntries(fields.map((path) => [path, "column"])) });
@@ -33,13 +51,8 @@ test.each([
 
 describe("the suggested mapping", () => {
   test("columns named after a field", () => {
-    const columns = [
-      { name: "name", field: "Name" },
-      { name: "Vendor", field: null },
-      { name: "town", field: "Address.Town" },
-    ];
-    const preview = { format: "csv", columns } as unknown as FilePreviewResponse;
-    expect(suggestedMapping(preview)).toEqual({ fields: { Name: "name", "Address.Town": "town" } });
+    const preview = previewOf({ name: "Name", Vendor: undefined, C: "Address.Town" });
+    expect(suggestedMapping(preview)).toEqual({ fields: { Name: "name", "Address.Town": "C" } });
   });
 
   test("empty for a file without columns", () => {
@@ -48,11 +61,42 @@ describe("the suggested mapping", () => {
 });
 
 test("guessed columns: those that aren't named after a field", () => {
-  const columns = [
-    { name: "Vendor", field: "Name", isGuessed: true, samples: [] },
-    { name: "Town", field: "Address.Town", isGuessed: false, samples: [] },
-  ];
-  expect([...guessedColumns({ format: "csv", columns })]).toEqual(["Vendor"]);
+  expect([...guessedColumns(previewOf({ Vendor: "Name", Town: "Address.Town", name: "Name" }))]).toEqual([
+    "Vendor",
+    "Town",
+  ]);
+});
+
+test.each([
+  ["all columns are there", { Name: "Vendor", Town: { column: "C", lookup: {} }, Code: { constant: 1 } }, true],
+  ["a column is missing", { Name: "Vendor", Town: "D" }, false],
+  ["it has no fields", {}, false],
+])("whether a mapping fits a file: %s", (_, fields, expected) => {
+  expect(isFitting({ fields }, previewOf({ Vendor: undefined, C: undefined }))).toBe(expected);
+});
+
+describe("with another header row or sheet", () => {
+  const before = previewOf({ Vendor: "Name", Town: "Address.Town", Old: "Code" });
+  const after = previewOf({ Vendor: "Name", Town: "Address.Town", Tel: "Phone", Id: "Code" });
+  const carried = (fields: ImportMapping["fields"]) =>
+    carriedOver({ fields }, before, after, suggestedMapping(after)).fields;
+
+  test("columns in both keep their fields, or none", () => {
+    const lookup = { column: "Town", lookup: { X: "Y" } };
+    expect(carried({ Title: "Vendor", County: lookup })).toEqual({
+      Title: "Vendor",
+      County: lookup,
+      Phone: "Tel",
+      Code: "Id",
+    });
+  });
+
+  test("missing columns lose theirs, and constants and fields taken by others stay", () => {
+    expect(carried({ Name: "Old", Code: { constant: 1 }, Phone: "Town" })).toEqual({
+      Code: { constant: 1 },
+      Phone: "Town",
+    });
+  });
 });
 
 describe("choosing a field", () => {

@@ -398,7 +398,7 @@ test("an import has choices for its file, mapping and rows, and can be undone; r
   await view.show("shop/import");
   expect(await chooseEachNative("Import into")).toEqual(plurals);
   expect(await chooseEachNative("Records")).toEqual(plurals);
-  for (const format of ["CSV", "JSON", "XML"]) {
+  for (const format of ["XLSX", "CSV", "JSON", "XML"]) {
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("link", { name: `Export as ${format}` }).click(),
