@@ -189,6 +189,6 @@ function toImportInfo({ id, name, options, run, undone, job }: OpenImport): Impo
     revisions: revisions ?? null,
     run: run ?? null,
     undone: undone ?? null,
-    options: options ?? null,
+    options: job.isBusy ? null : (options ?? null),
   };
 }

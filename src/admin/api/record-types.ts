@@ -219,7 +219,7 @@ export interface ImportInfo {
   /** What undoing the import did: how many records it restored, and how many it skipped because they had been changed since. */
   readonly undone: { readonly restored: number; readonly skipped: number } | null;
   readonly hasRejects: boolean;
-  /** As of the last check. */
+  /** Of the last check. Null while a check or import is running. */
   readonly options: CheckBody | null;
 }
 
@@ -237,7 +237,7 @@ export interface MissingInfo {
 }
 
 /** The contents of a field's column that aren't valid values, up to 100, most frequent first. `moreRows` counts the rows with others. */
-interface RepairableValuesInfo {
+export interface RepairableValuesInfo {
   readonly field: string;
   readonly contents: readonly {
     readonly content: string;
@@ -312,7 +312,7 @@ export interface FilePreviewResponse extends DialectBody {
   readonly format: ImportFormat;
   /** The sheets of a workbook. */
   readonly sheets?: readonly string[] | undefined;
-  /** The first ten rows with content, whatever the header row. Cells are cut to 200 characters. */
+  /** The first ten rows with content, and the header row. Cells are cut to 200 characters. */
   readonly rows?: readonly { readonly number: number; readonly cells: readonly string[] }[] | undefined;
   readonly columns?: readonly ColumnInfo[] | undefined;
 }

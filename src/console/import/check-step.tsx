@@ -21,18 +21,21 @@ import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
 import { CheckTable, type Exclusion } from "./check-table.tsx";
 import { type EntryKind, importKinds, importPath } from "./imports.ts";
+import { Repairs } from "./repairs.tsx";
 import { ActionBar, ImportProgress } from "./step-parts.tsx";
 
 interface CheckStepProps {
   readonly info: ImportInfo;
   readonly onBack: () => void;
-  /** Called once the import has started, to show its step. */
+  /** Called once the import or another check has started, to show its step. */
   readonly onStarted: () => Promise<void>;
 }
 
 export function CheckStep({ info, onBack, onStarted }: CheckStepProps) {
   if (info.state === "checking") return <ImportProgress info={info} text="import.checking" />;
-  return <CheckResult key={info.rows} info={info} onBack={onBack} onStarted={onStarted} />;
+  return (
+    <CheckResult key={JSON.stringify([info.rows, info.options])} info={info} onBack={onBack} onStarted={onStarted} />
+  );
 }
 
 /** Rows that change records, which the operator can exclude. */
@@ -45,9 +48,18 @@ const noCounts = { created: 0, updated: 0, unchanged: 0, rejected: 0 };
 
 function CheckResult({ info, onBack, onStarted }: CheckStepProps) {
   const counts = info.counts ?? noCounts;
-  const kinds: readonly EntryKind[] = info.missing ? [...importKinds, "missing"] : importKinds;
-  const countOf = (kind: EntryKind) => (kind === "missing" ? (info.missing?.count ?? 0) : counts[kind]);
-  const [kind, setKind] = useState<EntryKind>(kinds.find((one) => countOf(one) > 0) ?? "created");
+  const counted = { ...counts, missing: info.missing?.count ?? 0, warned: info.warned };
+  const kinds = ([...importKinds, "missing", "warned"] as const).filter((one) =>
+    one === "missing" ? info.missing : one !== "warned" || info.warned > 0,
+  );
+  // What needs attention comes first.
+  const [kind, setKind] = useState<EntryKind>(
+    info.values.length > 0
+      ? "rejected"
+      : info.warned > 0
+        ? "warned"
+        : (kinds.find((one) => counted[one] > 0) ?? "created"),
+  );
   const [excluded, setExcluded] = useState<Excluded>({ created: nothingExcluded, updated: nothingExcluded });
   const canRemove = info.missing !== null && info.missing.obstacle === undefined && info.missing.count > 0;
   const [isRemoving, setRemoving] = useState(canRemove);
@@ -63,14 +75,18 @@ function CheckResult({ info, onBack, onStarted }: CheckStepProps) {
         value={kind}
         onChange={(_, next) => next && setKind(next)}
         aria-label={translate("import.step_check")}
-        sx={{ display: "grid", gridTemplateColumns: { xs: "1fr 1fr", sm: "repeat(5, max-content)" } }}
+        sx={{
+          display: "grid",
+          gridTemplateColumns: { xs: "1fr 1fr", sm: "repeat(3, 1fr)", md: `repeat(${kinds.length}, max-content)` },
+        }}
       >
         {kinds.map((one) => (
           <ToggleButton key={one} value={one} sx={{ textTransform: "none" }}>
-            {translate(`import.check_${one}`, { count: toNumber(countOf(one)) })}
+            {translate(`import.check_${one}`, { count: toNumber(counted[one]) })}
           </ToggleButton>
         ))}
       </ToggleButtonGroup>
+      {info.values.length > 0 && kind === "rejected" && <Repairs info={info} onChecked={onStarted} />}
       {info.missing && (kind === "missing" || info.missing.obstacle !== undefined) && (
         <Missing info={info} missing={info.missing} isRemoving={isRemoving} onChange={setRemoving} />
       )}
@@ -85,7 +101,7 @@ function CheckResult({ info, onBack, onStarted }: CheckStepProps) {
       <RunBar
         info={info}
         excluded={excluded}
-        removals={isRemoving ? countOf("missing") : 0}
+        removals={isRemoving ? counted.missing : 0}
         onBack={onBack}
         onStarted={onStarted}
       />

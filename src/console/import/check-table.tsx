@@ -10,7 +10,7 @@ import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { useDeclared } from "../shell/site-context.ts";
 import { useRead, useSitePath } from "../shell/site-data.ts";
 import { describeFault, describeFieldError, fullLabelOf, textAt } from "../text/fields.ts";
-import { showInvisible, translate } from "../text/translate.ts";
+import { showInvisible, toSentence, translate } from "../text/translate.ts";
 import type { EntryKind } from "./imports.ts";
 
 interface CheckTableProps {
@@ -139,6 +139,7 @@ function toColumns(
   const numbers = { name: "row", label: translate("import.row_number"), render: ({ row }: ImportRowInfo) => row };
   const ids = { name: "id", label: "ID", render: ({ id }: ImportRowInfo) => id };
   if (kind === "missing") return [ids, ...columns];
+  if (kind === "warned") return [numbers, ...columns.slice(0, 1), warningColumn];
   if (kind === "rejected") {
     const inCells = new Set(["Name", ...shown]);
     const hasOthers = rows.some(({ faults }) => faults.some(({ field }) => !inCells.has(field)));
@@ -172,6 +173,16 @@ function contentOf(row: ImportRowInfo, path: string): ReactNode {
   if (kind === "missing") return old && <OldAndNewValue before={old} after="" />;
   return now === "" ? null : showInvisible(now);
 }
+
+const warningColumn: DataColumn<ImportRowInfo> = {
+  name: "warning",
+  label: translate("import.warning"),
+  render: ({ warnings }) =>
+    warnings.slice(0, maxFaults).map(({ column, field, detail }) => {
+      const place = column ?? (field && fullLabelOf(field));
+      return <div key={`${place} ${detail}`}>{`${place ? `${showInvisible(place)}: ` : ""}${toSentence(detail)}`}</div>;
+    }),
+};
 
 /** The column for reasons that don't belong to any of the table's fields. @param shown those fields */
 function reasonColumn(shown: ReadonlySet<string>): DataColumn<ImportRowInfo> {

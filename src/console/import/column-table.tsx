@@ -8,6 +8,7 @@ import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { fullLabelOf } from "../text/fields.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 import { columnOf, fieldsOfColumn, withField } from "./mappings.ts";
+import { selectStyle } from "./step-parts.tsx";
 
 interface ColumnTableProps {
   readonly preview: FilePreviewResponse;
@@ -148,19 +149,6 @@ function FieldChoice({ row: { column, fields, isGuessed }, ...choices }: FieldCh
     </Box>
   );
 }
-
-const selectStyle = {
-  font: "inherit",
-  color: "text.primary",
-  bgcolor: "background.paper",
-  border: 1,
-  borderColor: "divider",
-  borderRadius: 1,
-  height: 32,
-  px: 1,
-  width: { xs: 190, sm: 220 },
-  maxWidth: "100%",
-} as const;
 
 /** Returns an option's text, including the column that has the field now. */
 function optionOf(path: string, isRequired: boolean, { key }: ColumnInfo, { preview, mapping }: FieldChoices): string {

@@ -47,8 +47,7 @@ export function ColumnsStep(props: ColumnsStepProps) {
   const { info, onAnotherFile } = props;
   const siteName = useSiteName();
   const { resources } = useDeclared();
-  const { sheet, headerRow, encoding, delimiter } = info.options ?? {};
-  const [dialect, setDialect] = useState<DialectBody>({ sheet, headerRow, encoding, delimiter });
+  const [dialect, setDialect] = useState<DialectBody>(dialectOf(info.options ?? {}));
   const { data, error, refetch } = useQuery({
     queryKey: ["import-preview", siteName, info.id, dialect],
     queryFn: () => callApi<FilePreviewResponse>("POST", `${importPath(siteName, info.id)}/preview`, dialect),
@@ -59,13 +58,15 @@ export function ColumnsStep(props: ColumnsStepProps) {
   if (data) last.current = data;
   const preview = last.current;
   const resource = resources.find(({ path }) => path === info.resource);
+  // If not even the detected dialect works, another one may.
+  const isCsv = preview ? preview.format === "csv" : error !== null && !/\.xls\w?$/i.test(info.name);
   const change = (changed: DialectBody) => setDialect({ ...dialect, ...changed });
   return (
     <Stack spacing={2}>
       <Typography sx={{ overflowWrap: "anywhere" }}>{showInvisible(info.name)}</Typography>
       {error && <ReadFailed error={error} onRetry={refetch} />}
       {info.error && <FileError error={info.error} />}
-      <DialectChoice preview={preview} dialect={dialect} onChange={change} />
+      <DialectChoice preview={preview} isCsv={isCsv} dialect={dialect} onChange={change} />
       {preview && resource && (
         <Box hidden={error !== null}>
           <Choices {...props} preview={preview} isStale={!data} resource={resource} />
@@ -102,9 +103,8 @@ function Choices({ info, onChecked, onAnotherFile, preview, isStale, resource }:
   const canFindMissing = match !== "ID" || !hasColumns || "ID" in mapping.fields;
   useUnsaved(useEdited([mapping, chosenMatch, findMissing]));
   const check = async () => {
-    const { sheet, headerRow, encoding, delimiter } = preview;
     const how = { match, findMissing: findMissing && canFindMissing };
-    const chosen: CheckBody = hasColumns ? { ...how, sheet, headerRow, encoding, delimiter, mapping } : how;
+    const chosen: CheckBody = hasColumns ? { ...how, ...dialectOf(preview), mapping } : how;
     await callApi("POST", `${importPath(siteName, info.id)}/check`, chosen);
     if (hasColumns) keep({ mapping, match });
     await onChecked();
@@ -284,6 +284,7 @@ function MatchChoice({ resource, mapping, value, onChange }: MatchChoiceProps) {
 
 interface DialectChoiceProps {
   readonly preview: FilePreviewResponse | undefined;
+  readonly isCsv: boolean;
   readonly dialect: DialectBody;
   readonly onChange: (change: DialectBody) => void;
 }
@@ -291,9 +292,9 @@ interface DialectChoiceProps {
 const delimiters = { ",": "comma", ";": "semicolon", "\t": "tab", "|": "bar" } as const;
 
 /** How to read a table: a workbook's sheet, or the delimiter and encoding of CSV, and the header row. */
-function DialectChoice({ preview, dialect, onChange }: DialectChoiceProps) {
+function DialectChoice({ preview, isCsv, dialect, onChange }: DialectChoiceProps) {
   const { encodings } = useDeclared();
-  const { format, sheets = [], rows = [] } = preview ?? {};
+  const { sheets = [], rows = [] } = preview ?? {};
   const { sheet = "", headerRow = 0, delimiter = ",", encoding = "utf-8" } = { ...preview, ...given(dialect) };
   return (
     <>
@@ -307,7 +308,7 @@ function DialectChoice({ preview, dialect, onChange }: DialectChoiceProps) {
           sx={{ maxWidth: 420, m: 0 }}
         />
       )}
-      {format === "csv" && (
+      {isCsv && (
         <Stack direction={{ xs: "column", sm: "row" }} spacing={1.5}>
           <Choice
             isNative
@@ -334,10 +335,19 @@ function DialectChoice({ preview, dialect, onChange }: DialectChoiceProps) {
         </Stack>
       )}
       {rows.length > 0 && (
-        <FirstRows rows={rows} headerRow={headerRow} onChange={(chosen) => onChange({ headerRow: chosen })} />
+        <FirstRows
+          rows={rows}
+          headerRow={headerRow}
+          // With another header, the server might detect another sheet or delimiter.
+          onChange={(chosen) => onChange({ ...dialectOf(preview ?? {}), headerRow: chosen })}
+        />
       )}
     </>
   );
+}
+
+function dialectOf({ sheet, headerRow, encoding, delimiter }: DialectBody): DialectBody {
+  return { sheet, headerRow, encoding, delimiter };
 }
 
 /** Leaves out what the server is to detect. */

@@ -18,8 +18,8 @@ const maxColumns = 50;
 const maxNameLength = 80;
 
 export function FirstRows({ rows, headerRow, onChange }: FirstRowsProps) {
-  const width = Math.min(maxColumns, Math.max(0, ...rows.map(({ cells }) => cells.length)));
-  const letters = Array.from({ length: width }, (_, index) => letterOf(index));
+  const widths = rows.map(({ cells }) => cells.findLastIndex((cell) => cell.trim() !== "") + 1);
+  const letters = Array.from({ length: Math.min(maxColumns, Math.max(0, ...widths)) }, (_, index) => letterOf(index));
   const choice = { headerRow, onChange };
   return (
     <Box component="fieldset" sx={style}>

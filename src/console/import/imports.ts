@@ -49,4 +49,5 @@ export function discardImport(siteName: string, id: string): Promise<void> {
   return callApi("DELETE", importPath(siteName, id));
 }
 
-export type EntryKind = ImportRowInfo["kind"];
+/** A kind of rows, or all rows that have warnings. */
+export type EntryKind = ImportRowInfo["kind"] | "warned";

@@ -67,6 +67,20 @@ export function withField(mapping: ImportMapping, column: string, field: string)
   return { ...mapping, fields: field === "" ? fields : { ...fields, [field]: column } };
 }
 
+/** Values to import instead of the contents of cells, by content. */
+export type Replacements = Readonly<Record<string, string>>;
+
+/** Adds to a field's lookup, except for empty replacements. */
+export function withReplacements(mapping: ImportMapping, field: string, replacements: Replacements): ImportMapping {
+  const added = Object.entries(replacements).filter(([, value]) => value !== "");
+  if (added.length === 0) return mapping;
+  const entry = mapping.fields[field];
+  const lookup = { ...(entry as { readonly lookup?: Replacements }).lookup, ...Object.fromEntries(added) };
+  // Without `keep`, all other contents would be rejected, even valid ones.
+  const source = typeof entry === "string" ? { column: entry, keep: true } : (entry as object);
+  return { ...mapping, fields: { ...mapping.fields, [field]: { ...source, lookup } } };
+}
+
 /** Returns the column in an entry of a mapping, or undefined for a constant. */
 export function columnOf(entry: unknown): string | undefined {
   return typeof entry === "string" ? entry : (entry as { readonly column?: string } | undefined)?.column;

@@ -68,6 +68,20 @@ const barStyle = {
   borderColor: "divider",
 } as const;
 
+/** Of a choice or text in a row of a table. */
+export const selectStyle = {
+  font: "inherit",
+  color: "text.primary",
+  bgcolor: "background.paper",
+  border: 1,
+  borderColor: "divider",
+  borderRadius: 1,
+  height: 32,
+  px: 1,
+  width: { xs: 190, sm: 220 },
+  maxWidth: "100%",
+} as const;
+
 interface ImportProgressProps {
   readonly info: ImportInfo;
   readonly text: TextKey;

@@ -335,7 +335,7 @@ describe.each(engines)("imports on $name", (kind) => {
     ]);
     const { encoding, delimiter } = detected;
     const options = { format: "csv", encoding, delimiter, mapping: { fields: { Name: "Brand name" } }, match: "Name" };
-    expect((await act(path, "check", options)).counts).toMatchObject({ created: 1, rejected: 0 });
+    expect(await act(path, "check", options)).toMatchObject({ options, counts: { created: 1, rejected: 0 } });
     await act(path, "run", {});
     expect(await names()).toEqual(["Müller"]);
   });

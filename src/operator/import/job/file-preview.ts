@@ -16,7 +16,7 @@ interface UploadPreview {
   readonly sheet?: string | undefined;
   /** 0 if no row names the columns. */
   readonly headerRow?: number;
-  /** The first rows with content. */
+  /** The first rows with content, and the header. */
   readonly rows?: readonly Pick<FileRow, "number" | "cells">[];
   readonly columns?: readonly FileColumn[];
 }
@@ -47,10 +47,12 @@ export async function previewUpload(
         format,
         ...(sheets ? { sheets: sheets.visible, sheet: sheets.read } : { encoding, delimiter }),
         headerRow: header.number,
-        rows: top.slice(0, shownRows).map(({ number, cells }) => ({
-          number,
-          cells: cells.slice(0, maxColumns).map((cell) => cell.slice(0, maxCellLength)),
-        })),
+        rows: top
+          .filter(({ number }, index) => index < shownRows || number === header.number)
+          .map(({ number, cells }) => ({
+            number,
+            cells: cells.slice(0, maxColumns).map((cell) => cell.slice(0, maxCellLength)),
+          })),
         columns: describeColumns(resource, table),
       };
     } finally {

@@ -13,6 +13,7 @@ import {
   suggestedMapping,
   suggestedMatch,
   withField,
+  withReplacements,
 } from "../../../../src/console/import/mappings.ts";
 
 /** Returns a resource with these required fields, and the field `Town`, which is not required. */
@@ -115,6 +116,32 @@ describe("choosing a field", () => {
 
   test("removes the column if it's empty", () => {
     expect(withField(mapping, "name", "")).toEqual({ ...mapping, fields: { Town: mapping.fields.Town } });
+  });
+});
+
+describe("replacements of a field's values", () => {
+  const repair = (entry: unknown) =>
+    withReplacements({ fields: { Town: "town", Country: entry } }, "Country", { Germany: "DE", Narnia: "" }).fields;
+
+  test("start a lookup that keeps other contents", () => {
+    expect(repair("Ctry")).toEqual({
+      Town: "town",
+      Country: { column: "Ctry", keep: true, lookup: { Germany: "DE" } },
+    });
+  });
+
+  test("are added to a lookup, without other changes", () => {
+    const lookup = { Norge: "NO", Germany: null };
+    expect(repair({ column: "Ctry", otherwise: "GB", lookup }).Country).toEqual({
+      column: "Ctry",
+      otherwise: "GB",
+      lookup: { Norge: "NO", Germany: "DE" },
+    });
+  });
+
+  test("change nothing if they're all empty", () => {
+    const mapping = mappingOf("Country");
+    expect(withReplacements(mapping, "Country", { Narnia: "" })).toEqual(mapping);
   });
 });
 

@@ -414,6 +414,9 @@ test("an import has choices for its file, mapping and rows, and can be undone; r
   await page.getByLabel("Encoding").selectOption("utf-8");
   expect(await chooseEachNative("Column separator")).toHaveLength(4);
   await page.getByLabel("Column separator").selectOption("Semicolon");
+  await page.getByRole("radio", { name: /^None/ }).check();
+  await page.getByLabel("Field for Column A").waitFor();
+  await page.getByRole("radio", { name: "Row 1: Vendor, Number, Town" }).check();
   expect(await page.getByLabel("Field for Number").locator("option").count()).toBe(16);
   await page.getByLabel("Field for Vendor").selectOption("Name");
   await page.getByLabel("Field for Town").selectOption("Address.Town");
@@ -469,9 +472,9 @@ test("no other button or choice was shown", async () => {
     "Menu: Sign out",
     "Menu: Sign out of all devices",
   ];
-  // The tables of the other resources have other columns, and each column of a file has the same fields, of which one was chosen.
+  // The tables of the other resources have other columns, each column of a file has the same fields, of which one was chosen, and each row can be the header.
   const isOther = (name: string) =>
-    excepted.includes(name) || /^(?:Records: Sort by|Import and export: Field for) /.test(name);
+    excepted.includes(name) || /^(?:Records: Sort by|Import and export: (?:Field for|Row)) /.test(name);
   expect((await listUnusedOutsideSettings(pressed)).filter((name) => !isOther(name))).toEqual([]);
 });
 
