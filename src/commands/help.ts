@@ -70,6 +70,7 @@ const examples: Record<string, readonly string[]> = {
   "operator sign-out": ["operator sign-out anna"],
   import: [
     "import --site garden brands brands.csv --match Name --dry-run",
+    "import --site garden brands suppliers.xlsx --sheet 2 --guess --save-map mapping.json --match Name --dry-run",
     "import --site garden locations shops.csv --map mapping.json --rejects rejected.csv",
   ],
   export: ["export --site garden brands brands.csv", "export --site garden locations --format json"],

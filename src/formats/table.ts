@@ -5,7 +5,7 @@ import { type FieldError, fault, fullLimits } from "../model/errors.ts";
 import { findMeantField } from "../model/field-vocabulary.ts";
 import { toId } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
-import { fieldNames, isBlank, type TableRow } from "./csv.ts";
+import { fieldNames, type TableRow } from "./csv.ts";
 import type { Decoded } from "./format.ts";
 
 /** The source of a field's value: a constant or a cell. A lookup table can replace the content of the cell. */
@@ -72,7 +72,7 @@ export function planColumns(
     if (isAnnotation(name)) return [];
     if (name.trim() === "") {
       unnamed.push(index);
-      if (top.every((row) => isBlank(row.cells.slice(index, index + 1)))) return [];
+      if (top.every((row) => (row.cells[index] ?? "").trim() === "")) return [];
       const detail = `column ${columnLetter(index)} has no name; name it, or map columns with --map, this one by its letter`;
       return [{ field: "", ...fault("invalid", detail) }];
     }
@@ -126,8 +126,9 @@ export function decodeCells({ sources, skip }: CellPlan, cells: readonly string[
 
 /** Returns the index of the first cell with content that belongs to no column, or undefined. */
 export function findStrayCell({ width, unnamed }: CellPlan, cells: readonly string[]): number | undefined {
-  const hasContent = (index: number) => !isBlank(cells.slice(index, index + 1));
-  const index = unnamed.find(hasContent) ?? cells.findIndex((cell, at) => at >= width && cell.trim() !== "");
+  const hasContent = (index: number) => (cells[index] ?? "").trim() !== "";
+  const beyond = cells.length > width ? cells.findIndex((_, index) => index >= width && hasContent(index)) : -1;
+  const index = unnamed.find(hasContent) ?? beyond;
   return index === -1 ? undefined : index;
 }
 

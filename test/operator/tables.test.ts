@@ -267,8 +267,8 @@ describe("cells outside of the table", () => {
       const detail = "not imported, because the column has no name";
       expect(read_.map(({ number, warnings }) => [number, warnings])).toEqual([
         [2, [{ column: "C", detail }]],
-        [3, []],
-        [4, []],
+        [3, undefined],
+        [4, undefined],
       ]);
     }
   });

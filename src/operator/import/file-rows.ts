@@ -16,6 +16,8 @@ import type { Resource } from "../../model/resource.ts";
 import {
   annotationNames,
   columnKey,
+  type FileRow,
+  type Header,
   openCsv,
   openSheet,
   planTable,
@@ -173,29 +175,32 @@ export async function* readTableRows(
   const plan = planTable(resource, opened, mapping);
   const table: TableSource["table"] = { header: header.cells, delimiter };
   const isOtherHeader = header.number > 0 ? headerTest(resource, header.cells) : () => false;
-  const imported = new Set(plan.sources.map(({ index }) => index));
   for await (const rows of opened.rows()) {
-    for (const { number, cells, fault: quoting, warnings: cellWarnings = [] } of rows) {
+    for (const { number, cells, fault: quoting, warnings: ofCells } of rows) {
       if (!quoting && isOtherHeader(cells)) throw otherHeaderError(number, cells);
       const stray = quoting ? undefined : findStrayCell(plan, cells);
-      const wrong = quoting
-        ? fault("syntax", quoting.detail)
-        : format === "csv"
-          ? strayFault(plan, cells, stray)
-          : undefined;
+      const wrong = quoting ? fault("syntax", quoting.detail) : format === "csv" && strayFault(plan, cells, stray);
       const decoded = wrong ? { input: {}, fieldErrors: [{ field: "", ...wrong }] } : decodeCells(plan, cells);
-      if (!decoded) {
-        onSkipped?.();
-        continue;
-      }
-      const warnings = cellWarnings
-        .filter(({ column }) => imported.has(column))
-        .map(({ column, detail }) => ({ column: columnKey(header, column), detail }));
-      if (format === "xlsx" && stray !== undefined)
-        warnings.push({ column: columnLetter(stray), detail: "not imported, because the column has no name" });
-      yield { number, decoded, source: { format, table, cells, text: quoting?.text }, warnings };
+      const warnings = format === "xlsx" ? toRowWarnings(plan, header, ofCells, stray) : undefined;
+      if (decoded) yield { number, decoded, source: { format, table, cells, text: quoting?.text }, warnings };
+      else onSkipped?.();
     }
   }
+}
+
+/** @param stray the index of a cell that belongs to no column */
+function toRowWarnings(
+  { sources }: CellPlan,
+  header: Header,
+  ofCells: FileRow["warnings"] = [],
+  stray: number | undefined,
+): RowWarning[] | undefined {
+  if (ofCells.length === 0 && stray === undefined) return undefined;
+  const warnings = ofCells
+    .filter(({ column }) => sources.some(({ index }) => index === column))
+    .map(({ column, detail }) => ({ column: columnKey(header, column), detail }));
+  const ofStray = { column: columnLetter(stray ?? 0), detail: "not imported, because the column has no name" };
+  return stray === undefined ? warnings : [...warnings, ofStray];
 }
 
 /** In a CSV file, a cell that belongs to no column usually comes from wrong quoting, which shifts all cells after it. */

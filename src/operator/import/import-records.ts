@@ -20,8 +20,8 @@
 // - Two rows with the same match value are never in one batch, so that the second finds the first one's record. With `atomic`, the second is rejected.
 // - If two rows are for the same record and differ, the later one wins, and its warning names the first.
 // - A rejected row doesn't stop the others, except with `atomic`. If the import is interrupted, its summary counts exactly the rows that were stored.
-// - Memory doesn't grow with the number of rows, because spooled rows and match values are in temporary files. The exceptions: matching by ID keeps the
-//   IDs in memory, and for JSON and XML, the command line keeps the file in memory (`readRowsOfCompleteFile`).
+// - Memory doesn't grow with the number of rows, because spooled rows and match values are in temporary files. The exception: matching by ID keeps the
+//   IDs in memory.
 
 import { copyText, InternedTexts } from "../../lib/bytes.ts";
 import { createYielder, yieldBetween } from "../../lib/yielding.ts";

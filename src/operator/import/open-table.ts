@@ -1,7 +1,7 @@
 // Opens a table, which is a CSV file or a sheet of a workbook: finds the sheet, and the row that names the columns.
 //
 // Titles and dates may come before that row. It's the one with the most cells that name fields, among the first rows with content. But if the first row
-// names nothing else, it's that one.
+// names only fields, or all columns of the mapping, it's always that one, so that a file such as an export is never read differently.
 
 import { fieldNames, isBlank, isRepeatedHeader, maxTopRows, readCsvRows, type TableRow } from "../../formats/csv.ts";
 import { type CsvMapping, planMapping } from "../../formats/csv-mapping.ts";
@@ -282,10 +282,9 @@ async function toTable(
   }
   const below = top.rows.filter((one) => one.number > (row?.number ?? 0) && !(row && repeats(one, row)));
   const width = Math.max(...[...(row ? [row] : []), ...below].map(({ cells }) => contentWidth(cells)));
-  const letters = Array.from({ length: width }, (_, index) => columnLetter(index));
   const header = row
     ? { ...row, start: isAnnotated(row) ? annotationNames.length : 0 }
-    : { number: 0, cells: letters, start: 0 };
+    : { number: 0, cells: Array.from({ length: width }, (_, index) => columnLetter(index)), start: 0 };
   return {
     header,
     top: top.rows,
