@@ -68,9 +68,9 @@ export class Archive {
         await yieldIfDue();
         // The rest is only unzipped to compare checksums.
         if (reader.isDone) continue;
-        yield reader.read(chunk);
+        yield reader.readChunk(chunk);
       }
-      yield reader.read(undefined);
+      yield reader.readChunk(undefined);
     } catch (error) {
       throw toDamage(error, `${what} can't be read`);
     }

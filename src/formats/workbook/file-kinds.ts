@@ -5,29 +5,30 @@ import { decodeStart } from "../text-encoding.ts";
 import { type ByteSource, damagedError } from "./workbook-limits.ts";
 
 const saveAsWorkbook = "open it in Excel or LibreOffice, and save it as an Excel workbook (.xlsx)";
+const oldWorkbook = `this is an old Excel workbook (.xls); ${saveAsWorkbook}`;
 
 /** How many bytes `recognizeFile` needs; fewer if the file ends before. */
 export const recognizedBytes = 4096;
 
-/** The start of files that nobody can import, one character per byte. */
+/** The first bytes of files that nobody can import, in hexadecimal. */
 const signatures: readonly (readonly [start: RegExp, fault: string])[] = [
-  [/^(?:\x1f\x8b|BZh|\xfd7zXZ|\x28\xb5\x2f\xfd)/, "this file is compressed; unpack it, and import the file in it"],
-  [/^(?:7z\xbc\xaf|Rar!)/, "this is an archive; unpack it, and import the file in it"],
-  [/^%PDF-/, "this is a PDF; export the table as .xlsx or CSV from the program that made it"],
-  [
-    /^(?:\x89PNG|\xff\xd8\xff|GIF8|RIFF....WEBP|II\*\0|MM\0\*|BM.{4}\0{4})/s,
-    "this is a picture; import a table instead",
-  ],
-  [/^SQLite format 3\0/, "this is an SQLite database; export the table as CSV"],
-  [/^\x09[\0\x02\x04\x08][\x04\x06\x08\x10]\0/, `this is an old Excel workbook (.xls); ${saveAsWorkbook}`],
+  [/^(?:1f8b|425a68|fd377a585a|28b52ffd)/, "this file is compressed; unpack it, and import the file in it"],
+  [/^(?:377abcaf|52617221)/, "this is an archive; unpack it, and import the file in it"],
+  [/^25504446/, "this is a PDF; export the table as .xlsx or CSV from the program that made it"],
+  [/^(?:89504e47|ffd8ff|47494638|52494646.{8}57454250|49492a00|4d4d002a)/, "this is a picture; import a table instead"],
+  [/^53514c69746520666f726d617420/, "this is an SQLite database; export its table as CSV"],
+  [/^09(?:00|02|04|08)(?:04|06|08|10)00/, oldWorkbook],
 ];
 
 /** The start of texts that nobody can import, without white space before it. */
 const textSignatures: readonly (readonly [start: RegExp, fault: string])[] = [
-  [/^<[^]*urn:schemas-microsoft-com:office:spreadsheet/, `this is an Excel 2003 XML file; ${saveAsWorkbook}`],
-  [/^<[^]*urn:oasis:names:tc:opendocument/, `this is an OpenDocument file (.fods); ${saveAsWorkbook}`],
   [
-    /^(?:<!--[^]*?-->\s*)?<(?:!doctype\s+html|html|head|body|meta|style|table)\b|^MIME-Version:/i,
+    /^<.*\sxmlns(?::\w+)?="urn:schemas-microsoft-com:office:spreadsheet"/s,
+    `this is an Excel 2003 XML file; ${saveAsWorkbook}`,
+  ],
+  [/^<.*\sxmlns:office="urn:oasis:names:tc:opendocument/s, `this is an OpenDocument file (.fods); ${saveAsWorkbook}`],
+  [
+    /^(?:<\?xml[^>]*>\s*|<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|meta|style|table)\b|^MIME-Version:/is,
     `this is a web page, even if its name ends with .xls; ${saveAsWorkbook}`,
   ],
 ];
@@ -38,19 +39,18 @@ const textSignatures: readonly (readonly [start: RegExp, fault: string])[] = [
  * @throws ProblemError `bad-request` if nobody can import such a file
  */
 export function recognizeFile(start: Uint8Array): "workbook" | "text" {
-  const bytes = Buffer.from(start).toString("latin1");
-  if (/^PK(?:\x03\x04|\x05\x06|\x07\x08)/.test(bytes) || isCompoundFile(start)) return "workbook";
+  const bytes = start.subarray(0, 16).toHex();
+  if (/^504b(?:0304|0506|0708)/.test(bytes) || isCompoundFile(start)) return "workbook";
+  const text = decodeStart(start).trimStart();
   const [, fault] =
-    signatures.find(([pattern]) => pattern.test(bytes)) ??
-    textSignatures.find(([pattern]) => pattern.test(decodeStart(start).trimStart())) ??
-    [];
+    signatures.find(([pattern]) => pattern.test(bytes)) ?? textSignatures.find(([pattern]) => pattern.test(text)) ?? [];
   if (fault !== undefined) throw new ProblemError("bad-request", fault);
   return "text";
 }
 
-/** Excel's format before 2007. Workbooks with a password are wrapped into it, too. */
+/** The format before 2007. Workbooks with a password are wrapped into it, too. */
 function isCompoundFile(start: Uint8Array): boolean {
-  return Buffer.from(start.subarray(0, 4)).equals(Buffer.from([0xd0, 0xcf, 0x11, 0xe0]));
+  return start.subarray(0, 4).toHex() === "d0cf11e0";
 }
 
 /** @throws ProblemError `bad-request` if the file isn't a ZIP archive */
@@ -61,14 +61,14 @@ export async function requireArchive(source: ByteSource): Promise<void> {
   if (!isCompoundFile(start)) return;
   throw (await contains(source, Buffer.from("EncryptedPackage", "utf16le")))
     ? passwordError()
-    : new ProblemError("bad-request", `this is an old Office file (.xls); ${saveAsWorkbook}`);
+    : new ProblemError("bad-request", oldWorkbook);
 }
 
 async function contains(source: ByteSource, searched: Buffer): Promise<boolean> {
   const step = 1 << 20;
   for (let start = 0; start < source.size; start += step) {
     const bytes = await source.read(start, step + searched.length);
-    if (Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(searched)) return true;
+    if (Buffer.from(bytes).includes(searched)) return true;
   }
   return false;
 }

@@ -34,29 +34,27 @@ export interface NumberFormat {
 }
 
 /** The format "General". */
-export const showAsIs: NumberFormat = {
+export const general: NumberFormat = {
   showNumber: (raw) => showNumber(raw, showGeneral),
   showText: (text) => ({ text }),
 };
 
 /** @param code undefined for formats that every workbook has (ECMA-376, 18.8.30) */
 export function createNumberFormat(id: number, code = getFormatFromId(id)): NumberFormat {
+  if (code.length > workbookLimits.numberFormatLength) return general;
   const pattern = code.replace(
     /("[^"]*"|\\.)|\[\$([^\]-]*)(?:-(?!F[48]00)[^\]]*)?\]/gi,
     (_, text, currency = "") => text ?? (currency && `"${currency}"`),
   );
-  const probe = "\u{e000}";
-  const shownProbe = tryFormat(pattern, probe);
-  // Text in one of these formats can't be shown as it is.
-  if (shownProbe === undefined || pattern.length > workbookLimits.numberFormatLength) return showAsIs;
-  return {
-    showNumber: toNumberFormat(pattern),
-    showText: shownProbe.trim() === probe ? showAsIs.showText : (text) => showText(text, pattern),
-  };
+  // Most formats show text as it is.
+  const shown = tryFormat(pattern, "text");
+  if (shown === undefined) return general;
+  const showText = shown.trim() === "text" ? general.showText : (text: string) => showFormattedText(text, pattern);
+  return { showNumber: toNumberFormat(pattern), showText };
 }
 
 function toNumberFormat(pattern: string): NumberFormat["showNumber"] {
-  if (/^(?:general|@)?$/i.test(pattern)) return showAsIs.showNumber;
+  if (/^(?:general|@)?$/i.test(pattern)) return general.showNumber;
   const { year, month, day, hours, minutes, seconds } = getFormatDateInfo(pattern);
   const [hasDate, hasTime] = [year || month || day, hours || minutes || seconds];
   const isDuration = tokenize(pattern).some(({ type }) => type === TOKEN_DURATION);
@@ -76,9 +74,6 @@ function showNumber(raw: string, show: (number: number, raw: string) => Shown): 
   return Number.isFinite(number) ? show(number, raw) : { text: raw };
 }
 
-/** In these formats, Excel starts to show exponents or to lose digits. */
-const lostDigits = "Excel only keeps 15 digits of a number; if this one has more, enter it as text";
-
 function showGeneral(number: number, raw: string): Shown {
   const text = toPlain(number, raw);
   if (Math.abs(number) >= 1e15) return { text, warning: lostDigits };
@@ -95,22 +90,24 @@ function showFormatted(number: number, raw: string, pattern: string): Shown {
   return { text: shown.trim(), warning: Math.abs(number) >= 1e15 ? lostDigits : undefined };
 }
 
-function showText(text: string, pattern: string): Shown {
+function showFormattedText(text: string, pattern: string): Shown {
   const shown = tryFormat(pattern, text)?.trim();
   return shown === "" && text.trim() !== "" ? withHidden(text) : { text: shown ?? text };
 }
 
 function withHashes(number: number, raw: string): Shown {
-  return { text: toPlain(number, raw), warning: "Excel shows #### here, because the number doesn't suit its format" };
+  return { text: toPlain(number, raw), warning: "Excel shows #### here, so the number behind it is used" };
 }
 
 function withExponent(text: string): Shown {
-  return { text, warning: "Excel shows this number in scientific notation; give its cell the format Number or Text" };
+  return { text, warning: "Excel shows this number in scientific notation, so its digits are used" };
 }
 
 function withHidden(text: string): Shown {
-  return { text, warning: "the cell's format hides this in Excel" };
+  return { text, warning: "the cell's format hides this value in Excel" };
 }
+
+const lostDigits = "Excel keeps only 15 digits of a number, so check the last ones";
 
 /** The day after 31 December 9999. */
 const firstInvalidDate = 2_958_466;

@@ -34,7 +34,7 @@ export class PartReader extends XmlChunkReader {
    * @param chunk undefined at the end of the part
    * @throws ProblemError `bad-request` if the XML is malformed, `too-large` if an element is
    */
-  read(chunk: string | undefined): XmlElement[] {
+  readChunk(chunk: string | undefined): XmlElement[] {
     const children: XmlElement[] = [];
     this.addChunk(chunk ?? "", this.at);
     while (this.at < this.text.length && !this.#isDone && (chunk === undefined || this.isTokenComplete())) {
@@ -87,11 +87,18 @@ export class PartReader extends XmlChunkReader {
 }
 
 /** Returns an element's name without its prefix. */
-export function localName({ name }: XmlElement): string {
-  return name.slice(name.indexOf(":") + 1);
+export function localName({ name }: Pick<XmlElement, "name">): string {
+  const colon = name.indexOf(":");
+  return colon === -1 ? name : name.slice(colon + 1);
 }
 
 /** Returns the children of an element that have this name, ignoring prefixes. */
 export function elementsIn({ children }: XmlElement, name: string): XmlElement[] {
   return children.filter((child) => typeof child !== "string" && localName(child) === name) as XmlElement[];
+}
+
+/** Returns the first of them. */
+export function elementIn({ children }: XmlElement, name: string): XmlElement | undefined {
+  for (const child of children) if (typeof child !== "string" && localName(child) === name) return child;
+  return undefined;
 }

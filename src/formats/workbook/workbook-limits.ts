@@ -10,8 +10,8 @@ export const workbookLimits = {
   entries: 10_000,
   /** Everything that's unzipped. A small archive can unzip to a thousand times its size. */
   unzippedBytes: 1024 * mebibyte,
-  /** All shared strings together. They stay in memory. */
-  sharedStringBytes: 64 * mebibyte,
+  /** Of all shared strings together, in UTF-16 units. */
+  sharedStringsLength: 256 * mebibyte,
   /** An element that has to be in memory as a whole, such as a row, in UTF-16 units. */
   elementLength: 8 * mebibyte,
   /** A text, start tag or comment, in UTF-16 units. Excel allows 32,767 characters in a cell. */

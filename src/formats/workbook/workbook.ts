@@ -12,8 +12,8 @@ import { ProblemError } from "../../model/errors.ts";
 import type { XmlElement } from "../xml-parser.ts";
 import { Archive, type Relation } from "./archive.ts";
 import { findOtherKind, requireArchive } from "./file-kinds.ts";
-import { createNumberFormat, type NumberFormat, type Shown, showAsIs } from "./number-formats.ts";
-import { elementsIn, localName } from "./part-reader.ts";
+import { createNumberFormat, general, type NumberFormat, type Shown } from "./number-formats.ts";
+import { elementIn, elementsIn, localName } from "./part-reader.ts";
 import { SharedStrings } from "./shared-strings.ts";
 import { type ByteSource, damagedError, tooLargeError, workbookLimits } from "./workbook-limits.ts";
 
@@ -108,35 +108,60 @@ class OpenWorkbook implements Workbook {
 
   async *rows(sheet: number): AsyncGenerator<readonly SheetRow[]> {
     const { path } = this.sheets[sheet] as Sheet;
-    const cells = new CellReader(
-      (this.#strings ??= await this.#readStrings()),
-      (this.#formats ??= await this.#readFormats()),
-      this.#hasDatesSince1904,
-    );
+    this.#strings ??= await this.#readStrings();
+    this.#formats ??= await this.#readFormats();
     const yieldIfDue = createYielder();
-    let number = 0;
-    let count = 0;
+    let [number, read, width] = [0, 0, 0];
     for await (const elements of this.#archive.read(path, "the sheet", ["sheetData"])) {
       let batch: SheetRow[] = [];
       for (const row of elements) {
         if (localName(row) !== "row") continue;
         number = rowNumber(row, number);
-        cells.beginRow(number);
-        for (const cell of elementsIn(row, "c")) {
-          cells.add(cell);
-          await yieldIfDue();
+        const cells: string[] = [];
+        const warnings: CellWarning[] = [];
+        let column = 0;
+        for (const cell of row.children) {
+          if (typeof cell === "string" || localName(cell) !== "c") continue;
+          column = columnNumber(cell, column, number);
+          const { text, warning } = this.#show(cell, number);
+          if (text !== "") while (cells.length < column) cells.push("");
+          if (text !== "") cells[column - 1] = text;
+          if (warning !== undefined) warnings.push({ column: column - 1, detail: warning });
+          if (++read % cellsBetweenYields === 0) await yieldIfDue();
         }
-        const read = cells.endRow();
         // A cell far to the right needs as much memory as a full row.
-        count += row.children.length + read.cells.length;
-        if (count > workbookLimits.cells) throw tooLargeError(`the sheet has more than ${workbookLimits.cells} cells`);
-        if (read.cells.length > 0) batch.push(read);
-        if (read.cells.length * batch.length < batchCells) continue;
+        width += cells.length;
+        if (Math.max(read, width) > workbookLimits.cells)
+          throw tooLargeError(`the sheet has more than ${workbookLimits.cells} cells`);
+        if (cells.length > 0) batch.push({ number, cells, warnings: warnings.length > 0 ? warnings : undefined });
+        if (batch.length * cells.length < batchCells) continue;
         yield batch;
         batch = [];
       }
       if (batch.length > 0) yield batch;
     }
+  }
+
+  #show(cell: XmlElement, row: number): Shown {
+    const value = elementIn(cell, "v");
+    const raw = value ? plainText(value) : "";
+    const type = cell.attributes.get("t") ?? "n";
+    const format = this.#formats?.[Number(cell.attributes.get("s") ?? 0)] ?? general;
+    if (type === "s" && raw !== "") {
+      const shared = this.#strings?.get(Number(raw));
+      if (shared === undefined)
+        throw damagedError(`row ${row} has a text that's missing from the list of shared texts`);
+      return format.showText(shared);
+    }
+    if (type === "str") return format.showText(unescapeText(raw));
+    const inline = elementIn(cell, "is");
+    if (inline) return format.showText(richText(inline));
+    if (raw === "") return { text: "" };
+    if (type === "b") return { text: isTrue(raw) ? "TRUE" : "FALSE" };
+    if (type === "d") return { text: raw.replace("T", " ").replace(/(?: 00:00:00)?(?:\.0+)?Z?$/, "") };
+    // Errors such as #N/A stay, so that the operator sees them.
+    if (type === "e") return { text: raw, warning: "this is the error of a formula" };
+    return format.showNumber(raw.trim(), this.#hasDatesSince1904);
   }
 
   /** The part may be missing although the workbook names it. It's only needed if a cell refers to it. */
@@ -181,6 +206,9 @@ class OpenWorkbook implements Workbook {
 /** So that a batch fits into memory even if its rows have thousands of cells. */
 const batchCells = 20_000;
 
+/** Looking at the clock takes as long as reading half a cell. */
+const cellsBetweenYields = 50;
+
 function rowNumber({ attributes }: XmlElement, previous: number): number {
   const number = Number(attributes.get("r") ?? previous + 1);
   if (number > workbookLimits.rows) throw tooLargeError(`the sheet has more than ${workbookLimits.rows} rows`);
@@ -188,81 +216,17 @@ function rowNumber({ attributes }: XmlElement, previous: number): number {
   throw damagedError(`row ${previous} is followed by row ${String(attributes.get("r")).slice(0, 20)}`);
 }
 
-/** Reads the cells of one row after another. */
-class CellReader {
-  readonly #strings: SharedStrings;
-  readonly #formats: readonly NumberFormat[];
-  readonly #hasDatesSince1904: boolean;
-  #row = 0;
-  #column = 0;
-  #cells: string[] = [];
-  #warnings: CellWarning[] | undefined;
-
-  constructor(strings: SharedStrings, formats: readonly NumberFormat[], hasDatesSince1904: boolean) {
-    this.#strings = strings;
-    this.#formats = formats;
-    this.#hasDatesSince1904 = hasDatesSince1904;
-  }
-
-  beginRow(number: number): void {
-    this.#row = number;
-    this.#column = 0;
-    this.#cells = [];
-    this.#warnings = undefined;
-  }
-
-  add(cell: XmlElement): void {
-    const address = cell.attributes.get("r");
-    const column = address === undefined ? this.#column + 1 : columnOf(address);
-    if (!(column >= 1 && column <= workbookLimits.columns))
-      throw damagedError(`row ${this.#row} has a cell outside of the sheet`);
-    this.#column = column;
-    const { text, warning } = this.#show(cell);
-    if (text === "") return;
-    while (this.#cells.length < column) this.#cells.push("");
-    this.#cells[column - 1] = text;
-    if (warning === undefined) return;
-    this.#warnings ??= [];
-    this.#warnings.push({ column: column - 1, detail: warning });
-  }
-
-  endRow(): SheetRow {
-    return { number: this.#row, cells: this.#cells, warnings: this.#warnings };
-  }
-
-  #show(cell: XmlElement): Shown {
-    const [value] = elementsIn(cell, "v");
-    const raw = value ? plainText(value) : "";
-    const type = cell.attributes.get("t") ?? "n";
-    const format = this.#formats[Number(cell.attributes.get("s") ?? 0)] ?? showAsIs;
-    if (type === "s") return raw === "" ? { text: "" } : format.showText(this.#sharedString(raw));
-    if (type === "str") return format.showText(unescapeText(raw));
-    const [inline] = elementsIn(cell, "is");
-    if (inline) return format.showText(richText(inline));
-    if (type === "b") return { text: raw === "" ? "" : isTrue(raw) ? "TRUE" : "FALSE" };
-    if (type === "d") return { text: raw.replace("T", " ").replace(/(?: 00:00:00)?(?:\.0+)?Z?$/, "") };
-    // Errors such as #N/A stay, so that the operator sees them.
-    if (type === "e") return { text: raw, warning: "a formula has failed in Excel" };
-    return type === "n" ? format.showNumber(raw.trim(), this.#hasDatesSince1904) : { text: raw };
-  }
-
-  #sharedString(raw: string): string {
-    const text = this.#strings.get(Number(raw));
-    if (text === undefined)
-      throw damagedError(`row ${this.#row} refers to a text that's missing from the list of shared texts`);
-    return text;
-  }
-}
-
-/** Returns the column number in an address: 28 for `AB7`. 0 if it isn't an address. */
-function columnOf(address: string): number {
-  let column = 0;
-  for (let at = 0; at < 4; at++) {
+/** Takes the column from an address such as `AB7`. Without one, the cell follows the previous cell. */
+function columnNumber({ attributes }: XmlElement, previous: number, row: number): number {
+  const address = attributes.get("r");
+  let column = address === undefined ? previous + 1 : 0;
+  for (let at = 0; address !== undefined && at < 4; at++) {
     const letter = address.charCodeAt(at) & ~0x20;
     if (letter < 0x41 || letter > 0x5a) break;
     column = column * 26 + letter - 0x40;
   }
-  return column;
+  if (column >= 1 && column <= workbookLimits.columns) return column;
+  throw damagedError(`row ${row} has a cell outside of the sheet`);
 }
 
 function plainText(element: XmlElement): string {

@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { findings } from "../../../support/console/axe.ts";
 import { drawn, openBrowser, openPage } from "../../../support/console/browser.ts";
 import { startTestConsole } from "../../../support/console/server.ts";
-import { toWorkbook } from "../../../support/console/workbooks.ts";
+import { toWorkbook } from "../../../support/workbooks.ts";
 import { waitUntil } from "../../../support/time.ts";
 
 const server = await startTestConsole();
