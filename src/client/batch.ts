@@ -12,7 +12,7 @@ import { StorefrontFailure, StorefrontProblem } from "./storefront-errors.ts";
 /** A resource that clients can write, named by the last segment of its path, such as `orderstatuses`. */
 export type WrittenResource = keyof NewRecords;
 
-/** A write in a batch request. `IfMatch` is the `ETag` the record must still have. A PUT without an `ID` needs the `match` option. */
+/** A write in a batch request. `IfMatch` is the `ETag` the record must still have. A PUT or DELETE without an `ID` needs the `match` option. */
 export type BatchOperation<Name extends WrittenResource = WrittenResource> = {
   [N in Name]:
     | { readonly Method: "POST"; readonly Resource: N; readonly Record: NewRecords[N] }
@@ -23,7 +23,13 @@ export type BatchOperation<Name extends WrittenResource = WrittenResource> = {
         readonly IfMatch?: string;
         readonly Record: Partial<NewRecords[N]>;
       }
-    | { readonly Method: "DELETE"; readonly Resource: N; readonly ID: number; readonly IfMatch?: string };
+    | { readonly Method: "DELETE"; readonly Resource: N; readonly ID: number; readonly IfMatch?: string }
+    | {
+        readonly Method: "DELETE";
+        readonly Resource: N;
+        readonly IfMatch?: string;
+        readonly Record: Partial<NewRecords[N]>;
+      };
 }[Name];
 
 /** The result of a write that succeeded. The record carries its `ETag` (see `etagOf`), unless it was deleted. */
@@ -47,7 +53,7 @@ export interface BatchRejection {
 export interface BatchOptions extends WriteOptions {
   /**
    * The field to match existing records by, such as `AccountNumber`. A PUT without an `ID` updates the record with the same value in this field, or
-   * creates one if there is none.
+   * creates one if there is none. A DELETE without an `ID` deletes the record with the value in its `Record`.
    */
   readonly match?: string;
   /**

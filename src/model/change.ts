@@ -68,8 +68,8 @@ export interface Intent {
   /**
    * `create` assigns the next ID, or uses `id` (in imports) if no record ever had it.
    * `restore` stores `valuesJson` as record `id`, whether that exists or was deleted. The journal shows an update or a create.
-   * `upsert` updates the record that has the value in `match`, provided it's the only one, or creates one if there's none. If `id` is set, that must
-   * be the record.
+   * `upsert` updates the record that has the value in `match`, provided it's the only one, or creates one if there's none. A `delete` with a `match` deletes
+   * that record. If `id` is set, that must be the record.
    */
   readonly operation: Operation | "restore" | "upsert";
   readonly id?: number | undefined;
@@ -78,7 +78,7 @@ export interface Intent {
    * for an upsert whose values aren't valid as a change; that one can only create.
    */
   readonly valuesJson: string;
-  /** How an upsert finds its record. */
+  /** How an upsert, or a delete without an `id`, finds its record. */
   readonly match?: Match | undefined;
   /** Rejects the write unless the record has one of these versions. */
   readonly ifVersion?: readonly string[] | undefined;
@@ -106,7 +106,7 @@ export interface Intent {
 }
 
 /**
- * How an upsert finds its record: by the value of a field. The writer looks up which records have the value at some revision, and the transaction
+ * How a write finds its record: by the value of a field. The writer looks up which records have the value at some revision, and the transaction
  * brings that up to date (store/writes/current-matches.ts). Revisions can't be compared across a restore, so the intent also needs `ifSystemEpoch`,
  * `ifEpoch` or `authorizedBy`.
  */
@@ -185,7 +185,7 @@ export interface RejectedOutcome {
    * `id-used`: a deleted record had the ID. `id-exists`: a record has the ID. `authorization-changed`: the key or the site has changed since it was
    * checked. `other-epoch`: the site or the system site has a new epoch.
    *
-   * Only for an upsert: `several-matches`: more than one record has the value (see `found`). `match-moved`: an earlier intent in the transaction took
+   * Only with a `match`: `several-matches`: more than one record has the value (see `found`). `match-moved`: an earlier intent in the transaction took
    * the value from the record or gave it to another (see `found`). `invalid-create`, `invalid-update`: the values aren't valid as a new record, or as
    * a change. `match-outdated`: the changes since the lookup are too many or were pruned, so the writer has to look up the records again.
    */

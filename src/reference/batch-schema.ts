@@ -92,7 +92,7 @@ function anyOperation(resources: readonly Resource[], base: string): Schema {
 }
 
 const recordDescription =
-  "The new record's fields, or those to change, as in a single request. For a DELETE, leave it out or send only the ID.";
+  "The new record's fields, or those to change, as in a single request. For a DELETE, leave it out, or send only the ID or the `match` value.";
 
 function operationSchema(resource: Resource, base: string): Schema {
   const { singular, path, element } = resource;
@@ -113,7 +113,7 @@ function operationSchema(resource: Resource, base: string): Schema {
       ID: {
         ...positive,
         description:
-          "ID of the record to change or delete, unless it's in `Record`. With `match`, a PUT without an ID finds its record by a value.",
+          "ID of the record to change or delete, unless it's in `Record`. With `match`, a PUT or DELETE without an ID finds its record by a value.",
         examples: [1],
         ...attribute,
       },

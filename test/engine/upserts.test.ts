@@ -105,6 +105,14 @@ describe.each(engines)("an upsert on $name", (kind) => {
       const [head] = await both[1].readHeads([site]);
       expect(head?.revision).toBe(2 + length + (operation === "several-matches" ? 0 : 1));
       expect(await both[0].findInconsistencies()).toEqual([]);
+      // A delete with the same match.
+      site++;
+      await other(add("Oslo"), add("Bergen"));
+      if (length > 0) await other(...changes());
+      const deleted = operation === "create" ? "not-found" : expected.replace("update", "delete");
+      expect(await commit([[upsert(value, 2, ids, { operation: "delete" })]])).toEqual([deleted]);
+      if (operation === "update") expect(await stored(Number(id))).toBe(null);
+      expect(await both[0].findInconsistencies()).toEqual([]);
     });
 
     test("looked up at another revision than the rest of its batch", async () => {
@@ -181,6 +189,21 @@ describe.each(engines)("an upsert on $name", (kind) => {
         expect(await commitAll(sent, { run: { id: "k3J9aZ0q", size: 2 } })).toEqual([...expected]);
         expect(await otherReads()).toBe(expected[1].startsWith("match") ? 2 : 4);
       }
+    site++;
+    await other(add("Oslo"), add("Bergen"));
+    const remove = (value: string, ids: number[]) => upsert(value, 2, ids, { operation: "delete", isOptional: true });
+    const deletes = [
+      [deleteBrand(site, 1), remove("Oslo", [1])],
+      [move(2, "x"), remove("Bergen", [2])],
+      [remove("Oslo", [1])],
+    ];
+    expect(await commitAll(deletes, { run: { id: "k3J9aZ0q", size: 5 } })).toEqual([
+      "delete 1",
+      "not-found",
+      "update 2",
+      "match-moved 2 of 1",
+      "not-found",
+    ]);
   });
   const otherReads = async () => (await both[1].readHeads([site]))[0]?.revision;
 

@@ -50,11 +50,11 @@ describe.each(engines)("batch with match on $name", (kind) => {
       return body === null ? [] : [`${id} ${Name} ${AccountNumber ?? ""}`.trim()];
     });
   const put = (Name: string) => ({ Method: "PUT", Resource: "brands", Record: { Name, AccountNumber: "set" } });
-  const send = (names: readonly string[], query = "", sentKey = key) =>
+  const send = (names: readonly string[], query = "", sentKey = key, Method = "PUT") =>
     call(`${server.url}/restapi/batch.json?match=Name${query}`, "POST", {
       key: sentKey,
       headers: { Host: `shop-${sites}.test` },
-      body: { Operations: names.map(put) },
+      body: { Operations: names.map((name) => ({ ...put(name), Method })) },
     });
   const modes = [
     ["by default", ""],
@@ -71,6 +71,14 @@ describe.each(engines)("batch with match on $name", (kind) => {
       { Status: 200, Record: { ID: 3, Name: "B" } },
     ]);
     expect(await stored()).toEqual(["1 Former", "3 B set", "4 A set"]);
+  });
+
+  test.each(modes)("value of a record to delete moved meanwhile: the delete follows it (%s)", async (_, query) => {
+    await other(createBrand(site, "A"));
+    beforeCommit = () => other(updateBrand(site, 1, { Name: "Former" }), createBrand(site, "A"));
+    const { status, json } = await send(["A"], query, key, "DELETE");
+    expect([status, commits, json.Results[0].Record.ID]).toEqual([200, 1, 2]);
+    expect(await stored()).toEqual(["1 Former"]);
   });
 
   test("value meanwhile shared by several records: rejected", async () => {
@@ -123,6 +131,7 @@ describe.each(engines)("batch with match on $name", (kind) => {
       put("B"),
       put("C"),
       { ...put("D"), IfMatch: "*" },
+      { ...put("E"), Method: "DELETE" },
     ];
     const sendAgain = () =>
       call(`${server.url}/restapi/batch.json?match=Name&atomic=0`, "POST", {
@@ -140,8 +149,9 @@ describe.each(engines)("batch with match on $name", (kind) => {
       },
       { Status: 201 },
       { Status: 412 },
+      { Status: 404 },
     ]);
-    await other(updateBrand(site, 1, { Name: "x" }), createBrand(site, "D"), createBrand(site, "B"));
+    await other(updateBrand(site, 1, { Name: "x" }), ...["D", "B", "E"].map((name) => createBrand(site, name)));
     const again = await sendAgain();
     expect(again.headers.get("Idempotency-Replayed")).toBe("true");
     const withoutInstances = ({ text }: { text: string }) => text.replaceAll(/"instance":"[^"]*"/g, "");

@@ -153,13 +153,88 @@ describe.each(engines)("`match` in a batch on $name", (kind) => {
     expect(statusesIn(await sendBatch(server, before, { query }))).toEqual([200, 200]);
   });
 
-  test("with `confirm`, stores exactly the results shown, or nothing", async () => {
-    const [account, created] = [newAccount(), newAccount()];
+  const toMatchedDelete = (AccountNumber: string, IfMatch?: string) => ({
+    ...toUpsert({ AccountNumber }, IfMatch),
+    Method: "DELETE",
+  });
+
+  test("deletes the record with that value, and undo brings it back", async () => {
+    const [known, unknown] = [newAccount(), newAccount()];
+    const id = await createBrand(known);
+    const both = [toMatchedDelete(known), toMatchedDelete(unknown)];
+    for (const parameter of ["dryRun=0", "dryRun=1"]) {
+      const response = await sendBatch(server, both, { query: `${query}&${parameter}` });
+      expect([response.status, faultsIn(response)]).toEqual([404, [[2, "", "no brand has this `AccountNumber`"]]]);
+    }
+    expect(await idsWith(known)).toEqual([id]);
+    const response = await sendBatch(server, both, { query: `${query}&atomic=0` });
+    expect(response.json.Results).toMatchObject([
+      { Status: 200, Changed: true, Record: { ID: id, AccountNumber: known } },
+      { Status: 404, Problem: { type: "/docs/problems/not-found" } },
+    ]);
+    expect(response.json.Results[0].ETag).toBeUndefined();
+    expect(await idsWith(known)).toEqual([]);
+    const undone = await server.call("POST", "/restapi/undo.json", { body: { Run: response.json.Run } });
+    expect([undone.json.Restored, await idsWith(known)]).toEqual([1, [id]]);
+    const xml = `<Batch><Operation Method="DELETE" Resource="brands"><Brand><AccountNumber>${known}</AccountNumber></Brand></Operation></Batch>`;
+    const deleted = await server.call("POST", `/restapi/batch.xml?${query}`, { body: xml });
+    expect([deleted.status, await idsWith(known)]).toEqual([200, []]);
+  });
+
+  test("deletes only the version in `IfMatch`, and none of several records", async () => {
+    const account = newAccount();
     const id = await createBrand(account);
+    const etag = (await server.call("GET", `/restapi/brands/${id}.json`)).headers.get("ETag") as string;
+    await put(id, { Name: "Changed" });
+    expect((await sendBatch(server, [toMatchedDelete(account, etag)], { query })).status).toBe(412);
+    expect((await sendBatch(server, [toMatchedDelete(newAccount(), "*")], { query })).status).toBe(404);
+    await createBrand(account);
+    const several = await sendBatch(server, [toMatchedDelete(account)], { query });
+    expect([several.status, several.json.errors[0].code, (await idsWith(account)).length]).toEqual([
+      400,
+      "several-matches",
+      2,
+    ]);
+  });
+
+  test("a second delete finds no record, but a value can't be written and deleted", async () => {
+    const [first, second, third] = [newAccount(), newAccount(), newAccount()];
+    const id = await createBrand(second);
+    for (const account of [first, third]) await createBrand(account);
+    const moved = "operation 6 already deletes or changes the record with this value; use one operation for it";
+    const same = (number: number) => `operation ${number} has the same value; send one for each value`;
+    const { json } = await sendBatch(
+      server,
+      [
+        toMatchedDelete(first),
+        toMatchedDelete(first),
+        toUpsert({ AccountNumber: first, Name: "Again" }),
+        toDelete(id),
+        toMatchedDelete(second),
+        toUpdate(await createBrand(`${third} old`), { AccountNumber: newAccount() }),
+        toMatchedDelete(`${third} old`),
+        toUpsert({ AccountNumber: third, Name: "Kept" }),
+        toMatchedDelete(third),
+      ],
+      { query: `${query}&atomic=0` },
+    );
+    expect(
+      json.Results.map(({ Status, Problem }: { Status: number; Problem?: { errors?: { detail: string }[] } }) =>
+        Problem?.errors ? [Status, Problem.errors[0]?.detail] : Status,
+      ),
+    ).toEqual([200, 404, [400, same(1)], 200, 404, 200, [400, moved], 200, [400, same(8)]]);
+    expect([await idsWith(first), (await idsWith(third)).length]).toEqual([[], 1]);
+  });
+
+  test("with `confirm`, stores exactly the results shown, or nothing", async () => {
+    const [account, created, removed] = [newAccount(), newAccount(), newAccount()];
+    const id = await createBrand(account);
+    await createBrand(removed);
     const sent = [
       toUpsert({ AccountNumber: account, Name: "Shown" }),
       toUpsert({ AccountNumber: created, Name: "Created" }),
       toUpdate(id, { Name: "Shown last" }),
+      toMatchedDelete(removed),
     ];
     const dry = await runBatch(sent, { match, isDry: true, confirm: () => {} });
     const touched: string[] = [];
@@ -192,6 +267,6 @@ describe.each(engines)("`match` in a batch on $name", (kind) => {
       confirm: (planned) => expect(planned.touched()).toBe(third.touched()),
     });
     expect(idsIn(stored)).toEqual(idsIn(third));
-    expect([await nameOf(id), (await idsWith(created)).length]).toEqual(["Shown last", 1]);
+    expect([await nameOf(id), (await idsWith(created)).length, await idsWith(removed)]).toEqual(["Shown last", 1, []]);
   });
 });

@@ -1,7 +1,8 @@
 // Makes an intent of each operation in a batch.
 //
-// With `match=AccountNumber`, the operation PUT brands {"AccountNumber":"A-1","Address":{"Town":"Oslo"}} becomes an upsert. One pass over the snapshot
-// finds the records for all match values (`findByTexts`). The transaction brings that up to date, and decides whether each upsert updates or creates.
+// With `match=AccountNumber`, the operation PUT brands {"AccountNumber":"A-1","Address":{"Town":"Oslo"}} becomes an upsert, and DELETE brands
+// {"AccountNumber":"A-1"} a delete with a match. One pass over the snapshot finds the records for all match values (`findByTexts`). The transaction brings
+// that up to date, and decides whether each upsert updates or creates.
 
 import { createYielder } from "../../lib/yielding.ts";
 import { type Intent, versionOf } from "../../model/change.ts";
@@ -48,7 +49,7 @@ export async function makeWrites(
   for (const [index, one] of checked.entries()) {
     await yieldIfDue();
     if (one.kind === "faulty") continue;
-    const change = one.kind === "named" ? toNamed(one) : toUpsert(one, found as FoundByText);
+    const change = one.kind === "named" ? toNamed(one) : toMatched(one, found as FoundByText);
     writes.push({ index, checked: one, intent: { ...base, ...change } });
   }
   return writes;
@@ -70,20 +71,16 @@ function toNamed({ resource, operation, id, valuesJson, ifVersion }: NamedWrite)
   return { resource: resource.name, operation, id, valuesJson, ifVersion };
 }
 
-function toUpsert(checked: MatchedWrite, { revision, epoch, find }: FoundByText) {
-  const { resource, field, value, record, canonical, ifMatch, ifVersion } = checked;
+function toMatched(checked: MatchedWrite, { revision, epoch, find }: FoundByText) {
+  const { operation, resource, field, value, record, canonical, ifMatch, ifVersion } = checked;
+  const match = { keys: field.keys, value, revision, found: find(resource, value) };
+  const common = { resource: resource.name, ifVersion, ifEpoch: epoch === "" ? undefined : epoch };
+  if (operation === "delete") return { ...common, operation, valuesJson: "{}", match } as const;
   const fields = record.input as SentFields;
   const { valuesJson, newJson } = toUpsertValues(resource, fields, record.fieldErrors, canonical?.valuesJson);
-  const match = {
-    keys: field.keys,
-    value,
-    revision,
-    found: find(resource, value),
-    // `If-Match` needs a record.
-    newJson: ifMatch === undefined ? newJson : "",
-  };
-  const ifEpoch = epoch === "" ? undefined : epoch;
-  return { resource: resource.name, operation: "upsert", valuesJson, match, ifVersion, ifEpoch } as const;
+  // `If-Match` needs a record.
+  const orNew = { ...match, newJson: ifMatch === undefined ? newJson : "" };
+  return { ...common, operation: "upsert", valuesJson, match: orNew } as const;
 }
 
 /**

@@ -53,9 +53,10 @@ export interface NamedWrite extends Write {
   readonly valuesJson: string;
 }
 
-/** An update of the record with a value in a field, or if there is none, a create. */
+/** An update of the record with a value in a field, or if there is none, a create; or a delete of the record with the value. */
 export interface MatchedWrite extends Write {
   readonly kind: "matched";
+  readonly operation: "update" | "delete";
   readonly field: TextFieldPath;
   readonly value: string;
   /** An object. Unless it turns out to be an update and `canonical` is set, it's validated again once it's known whether the record is new. */
@@ -117,24 +118,20 @@ function fieldsIn({ record }: SentOperation): SentFields | undefined {
   return isJsonObject(input) ? input : undefined;
 }
 
-/** @throws ProblemError if the operation can't be stored */
-function checkNamed(sent: SentOperation): NamedWrite {
+/** @param otherName how to name the record other than by its ID @throws ProblemError if the operation can't be stored */
+function checkNamed(sent: SentOperation, otherName = "use `match`"): NamedWrite {
   const { method: operation, resource, ifMatch } = sent;
-  const { id, valuesJson } = operation === "create" ? recordOf(sent) : checkChanges(sent);
+  const { id, valuesJson } = operation === "create" ? recordOf(sent) : checkChanges(sent, otherName);
   if (operation === "create" && ifMatch !== undefined)
     throw new MemberError("bad-request", "IfMatch", "`IfMatch` isn't allowed on a create");
   return { kind: "named", resource, operation, id, valuesJson, ifMatch, ifVersion: parseIfMatch(ifMatch) };
 }
 
-function checkChanges(sent: SentOperation): SentChanges {
-  const isDelete = sent.method === "delete";
-  const saysNothing = isDelete && (!sent.record || isEmptyValue(sent.record.input));
+function checkChanges(sent: SentOperation, otherName: string): SentChanges {
+  const saysNothing = sent.method === "delete" && (!sent.record || isEmptyValue(sent.record.input));
   const changes = saysNothing ? noChanges : recordOf(sent);
   const id = sent.id ?? changes.id;
-  if (id === undefined) {
-    const hint = isDelete ? "" : ", or use `match`";
-    throw new MemberError("ambiguous-id", "ID", `no record given: set \`ID\`${hint}`);
-  }
+  if (id === undefined) throw new MemberError("ambiguous-id", "ID", `no record given: set \`ID\`, or ${otherName}`);
   if (changes.id === undefined || changes.id === id) return { id, valuesJson: changes.valuesJson };
   const detail = `\`ID\` and the record name different records: ${id}, ${changes.id}`;
   throw new MemberError("ambiguous-id", "ID", detail);
@@ -170,8 +167,8 @@ function parseIfMatch(ifMatch: string | undefined): readonly string[] | undefine
 class MatchingCheck {
   readonly #path: string;
   readonly #fields = new Map<Resource, TextFieldPath | undefined>();
-  /** The number of the first operation whose record has a value, by resource and value. */
-  readonly #values = new Map<string, number>();
+  /** The first operation whose record has a value, by resource and value. */
+  readonly #values = new Map<string, Pick<SentOperation, "number" | "method">>();
   /** The number of the first operation that deletes a record or sends a value for it, by resource and ID. */
   readonly #moves = new Map<string, number>();
 
@@ -184,10 +181,12 @@ class MatchingCheck {
     const { method, resource, id, number } = sent;
     const fields = fieldsIn(sent);
     const field = this.#fieldOf(resource);
-    const isMatched = method === "update" && id === undefined && fields !== undefined && !Object.hasOwn(fields, "ID");
+    const isMatched = method !== "create" && id === undefined && fields !== undefined && !Object.hasOwn(fields, "ID");
     if (isMatched && !field) return { number, faults: [noFieldFault(resource, this.#path)] };
     const checked = orFaulty(sent, () =>
-      isMatched && field ? this.#checkMatched(sent, field, fields) : checkNamed(sent),
+      isMatched && field
+        ? this.#checkMatched(sent, field, fields)
+        : checkNamed(sent, field && `send \`${field.path}\` in \`Record\``),
     );
     if (field) this.#track(sent, field, fields);
     return checked;
@@ -199,31 +198,45 @@ class MatchingCheck {
   }
 
   #checkMatched(sent: SentOperation, field: TextFieldPath, fields: SentFields): MatchedWrite {
-    const { number, resource, ifMatch, canonical, problem, limits } = sent;
+    const { number, method, resource, ifMatch, canonical, problem, limits } = sent;
+    const operation = method === "delete" ? method : "update";
     const record = sent.record as Decoded;
     const value = textAt(fields, field.keys);
     // If the value isn't even a string, that's the better error.
     if (value === "") throw problem ?? matchError(field, fault("required", " to find the record by it"));
     const earlier = this.#values.get(nameOf(resource, value));
-    if (earlier !== undefined)
+    // A second delete finds no record, as with an ID.
+    if (earlier && (operation !== "delete" || earlier.method !== "delete"))
       throw matchError(
         field,
-        fault("duplicate-value", `operation ${earlier} has the same value; send one for each value`),
+        fault("duplicate-value", `operation ${earlier.number} has the same value; send one for each value`),
       );
     // A new record could have more errors, but only this one would be reported.
-    if (problem && limits.maxErrors === 1) throw problem;
+    if (problem && (operation === "delete" || limits.maxErrors === 1)) throw problem;
     const movedBy = (found: number) => {
       const move = this.#moves.get(nameOf(resource, found));
       return move !== undefined && move < number ? move : undefined;
     };
     const ifVersion = parseIfMatch(ifMatch);
-    return { kind: "matched", resource, ifMatch, ifVersion, field, value, record, canonical, limits, movedBy };
+    return {
+      kind: "matched",
+      operation,
+      resource,
+      ifMatch,
+      ifVersion,
+      field,
+      value,
+      record,
+      canonical,
+      limits,
+      movedBy,
+    };
   }
 
   #track(sent: SentOperation, { keys }: TextFieldPath, fields: SentFields | undefined): void {
     const { number, method, resource, id = fields?.ID } = sent;
     const value = textAt(fields, keys);
-    if (value !== "") setFirst(this.#values, nameOf(resource, value), number);
+    if (value !== "") setFirst(this.#values, nameOf(resource, value), { number, method });
     if (id !== undefined && (method === "delete" || hasMember(fields, keys)))
       setFirst(this.#moves, nameOf(resource, id), number);
   }
@@ -233,8 +246,8 @@ function nameOf({ path }: Resource, value: unknown): string {
   return `${path} ${value}`;
 }
 
-function setFirst(numbers: Map<string, number>, name: string, number: number): void {
-  if (!numbers.has(name)) numbers.set(name, number);
+function setFirst<T>(firsts: Map<string, T>, name: string, value: T): void {
+  if (!firsts.has(name)) firsts.set(name, value);
 }
 
 function hasMember(fields: unknown, keys: readonly string[]): boolean {

@@ -93,7 +93,7 @@ export function rejectionProblem({ rejectionReason, found }: RejectedOutcome, wr
         "not-found",
         write.kind === "named"
           ? `there is no ${singular} with the ID ${write.id}`
-          : `no ${singular} has this \`${write.field.path}\` any more`,
+          : `no ${singular} has this \`${write.field.path}\``,
       );
     case "precondition-failed": {
       const record =

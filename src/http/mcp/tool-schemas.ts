@@ -148,7 +148,7 @@ export function batchTool(resources: readonly Resource[]): ToolDefinition {
     ID: { ...idSchema, description: "ID of the record to update or delete." },
     IfMatch: { type: "string", description: "The `ETag` the record must still have." },
     Record: {
-      description: `The fields to store. An update keeps the fields you leave out. A create needs ${requiredFields(written)}. Leave it out for a delete.`,
+      description: `The fields to store. An update keeps the fields you leave out. A create needs ${requiredFields(written)}. Leave it out for a delete, except for the \`match\` value.`,
       anyOf: records.map(([name]) => ({ $ref: base + name })),
     },
   });
@@ -163,7 +163,7 @@ export function batchTool(resources: readonly Resource[]): ToolDefinition {
           type: "string",
           enum: matchablePaths(written),
           description:
-            "A field path. A PUT without `ID` then updates the record with the same value in this field, or creates one.",
+            "A field path. A PUT without `ID` then updates the record with the same value in this field, or creates one; a DELETE without `ID` deletes it.",
         },
         confirm,
       }),

@@ -7,7 +7,7 @@
 // 2. The site is neither removed nor being imported.
 // 3. The idempotency key is new. A repeated request gets the stored response; a different one with the same key is rejected.
 // 4. The preconditions on the site hold: `ifHead`, `ifEpoch`.
-// 5. An upsert has a record to update, or can create one (current-matches.ts, record-match.ts).
+// 5. An upsert has a record to update, or can create one; a delete with a match has a record to delete (current-matches.ts, record-match.ts).
 // 6. The record wasn't created by the same run (batch-transaction.ts).
 // 7. The preconditions on the record hold (`decideRecordChange`).
 //
@@ -189,7 +189,7 @@ function decideIntent(sent: Intent, state: BatchState, result: BatchResult): Out
   const { ifHead, ifEpoch, match } = sent;
   if (ifHead !== undefined && ifHead !== headVersion(site)) return rejected("precondition-failed");
   if (ifEpoch !== undefined && ifEpoch !== site.epoch) return rejected("other-epoch");
-  const intent = match ? resolveUpsert(sent, match, state) : sent;
+  const intent = match ? resolveIntent(sent, match, state) : sent;
   if ("rejectionReason" in intent) return intent;
   const row = intent.id === undefined ? undefined : state.rows.find(intent.site, intent.resource, intent.id);
   if (state.transaction.hasCreated(intent)) return rejected("not-found");
@@ -212,8 +212,8 @@ function rejected(rejectionReason: RejectedOutcome["rejectionReason"]): Rejected
   return { kind: "rejected", rejectionReason };
 }
 
-/** Returns the update or create that an upsert amounts to by now, or the rejection. */
-function resolveUpsert(intent: Intent, match: Match, { transaction, rows }: BatchState): Intent | RejectedOutcome {
+/** Returns the update, create or delete that an intent with a match amounts to by now, or the rejection. */
+function resolveIntent(intent: Intent, match: Match, { transaction, rows }: BatchState): Intent | RejectedOutcome {
   const found = transaction.currentMatches.find(intent, match);
   if ("rejectionReason" in found) return found;
   const resolved = resolveMatch(intent, match, found);
@@ -330,7 +330,7 @@ type Decision =
   | { readonly kind: "change"; readonly id: number; readonly body: string };
 
 /**
- * Decides an intent that's no longer an upsert (record-match.ts).
+ * Decides an intent whose match has been resolved (record-match.ts).
  * @param row undefined if the ID was never used
  * @param nextId ID for a new record of this site and resource
  */

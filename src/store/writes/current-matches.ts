@@ -1,4 +1,4 @@
-// Brings the matches of upserts up to date, in the transaction that stores them.
+// Brings the matches of upserts and deletes up to date, in the transaction that stores them.
 //
 // For example, the writer of an upsert found at revision 12 that brand 7 has the account number A-1. The site is now at revision 14:
 //
@@ -8,7 +8,7 @@
 // (1) With the site locked, the engine reads entries 13 and 14 (`entriesToRead`) and passes them to `add`.
 // (2) `find` returns brand 9, because brand 7 has changed and no longer has the value. The row of brand 9 is read too (`recordsToRead`).
 // (3) The transaction itself changes brand 9 (`track`). If that gives it another account number, a later upsert of A-1 is rejected as `match-moved`,
-// because the sender of both can't have meant that.
+// because the sender of both can't have meant that. But a delete of a record that the transaction has already deleted is rejected as `not-found`, as it is by ID.
 //
 // Like the decisions (batch.ts), this code doesn't read the database.
 
@@ -111,8 +111,8 @@ export class CurrentMatches {
     });
   }
 
-  /** Returns the records that now have an upsert's value, or why it's rejected. */
-  find({ site, resource }: Intent, { keys, value, revision, found }: Match): FoundRecords | RejectedOutcome {
+  /** Returns the records that now have an intent's value, or why it's rejected. */
+  find({ site, resource, operation }: Intent, { keys, value, revision, found }: Match): FoundRecords | RejectedOutcome {
     const field = this.#fieldsOf(site, resource)?.get(nameOf({ keys }));
     if (!field || field.knownAfter > revision) return outdated;
     const { others, own } = field;
@@ -127,6 +127,8 @@ export class CurrentMatches {
       .idsWith(value)
       .values()
       .find((id) => !ids.includes(id));
+    if (operation === "delete" && given === undefined && moved !== undefined && own.isDeleted(moved))
+      return { ids: [], count: 0 };
     const id = moved ?? given;
     if (id === undefined) return { ids, count: ids.length };
     return { kind: "rejected", rejectionReason: "match-moved", found: { ids: [id], count: 1 } };
@@ -142,8 +144,8 @@ const outdated: RejectedOutcome = { kind: "rejected", rejectionReason: "match-ou
 /** The values that changed records now have in a field. */
 class ChangedValues {
   readonly #keys: Match["keys"];
-  /** Empty for a deleted record. */
-  readonly #valueById = new Map<number, string>();
+  /** Undefined for a deleted record. */
+  readonly #valueById = new Map<number, string | undefined>();
   readonly #idsByValue = new Map<string, Set<number>>();
 
   constructor(keys: Match["keys"]) {
@@ -151,14 +153,18 @@ class ChangedValues {
   }
 
   apply({ id, operation, body }: RecordChange): void {
-    const value = operation === "delete" ? "" : textAt(parseRecord(body), this.#keys);
+    const value = operation === "delete" ? undefined : textAt(parseRecord(body), this.#keys);
     this.#idsByValue.get(this.#valueById.get(id) ?? "")?.delete(id);
     this.#valueById.set(id, value);
-    if (value !== "") this.#idsByValue.set(value, (this.#idsByValue.get(value) ?? new Set()).add(id));
+    if (value) this.#idsByValue.set(value, (this.#idsByValue.get(value) ?? new Set()).add(id));
   }
 
   has(id: number): boolean {
     return this.#valueById.has(id);
+  }
+
+  isDeleted(id: number): boolean {
+    return this.has(id) && this.#valueById.get(id) === undefined;
   }
 
   idsWith(value: string): ReadonlySet<number> {

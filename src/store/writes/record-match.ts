@@ -1,4 +1,5 @@
-// Upserts update the record that has a value, or create one. Imports (`--match`) and batch requests (`match`) use them.
+// Upserts update the record that has a value, or create one. Imports (`--match`) and batch requests (`match`) use them. A batch request can also delete the
+// record that has a value.
 //
 // The writer looks up the records with the value, and validates the fields both as changes and as a new record, so an upsert is plain data
 // (`Intent.match`). The transaction brings the match up to date (current-matches.ts) and turns it into one or the other (`resolveMatch`).
@@ -68,7 +69,7 @@ export function validationProblem(...args: Parameters<typeof validateAs>): Probl
   throw new Error("a valid record was rejected as invalid");
 }
 
-/** Returns the update or create that an upsert amounts to if the records `found` have its value, or why it's rejected. */
+/** Returns the update, create or delete that an intent with a match amounts to if the records `found` have its value, or why it's rejected. */
 export function resolveMatch(
   intent: Intent,
   { newJson = intent.valuesJson }: Match,
@@ -76,13 +77,15 @@ export function resolveMatch(
 ): Intent | RejectedOutcome {
   if (found.count > 1) return { kind: "rejected", rejectionReason: "several-matches", found };
   const [id] = found.ids;
+  const isDelete = intent.operation === "delete";
   if (id === undefined) {
+    if (isDelete) return { kind: "rejected", rejectionReason: "not-found" };
     if (newJson === "") return { kind: "rejected", rejectionReason: "invalid-create" };
     return { ...intent, operation: "create", valuesJson: newJson, match: undefined };
   }
   if (intent.id !== undefined && intent.id !== id) return { kind: "rejected", rejectionReason: "precondition-failed" };
   if (intent.valuesJson === "") return { kind: "rejected", rejectionReason: "invalid-update" };
-  return { ...intent, operation: "update", id, match: undefined };
+  return { ...intent, operation: isDelete ? "delete" : "update", id, match: undefined };
 }
 
 /** Returns the ID if exactly one record has the value. */

@@ -238,14 +238,17 @@ describe.each(engines)("MCP tools that write on $name:", (kind) => {
         Resource: "brands",
         Record: { Name: "matched", AccountNumber },
       });
-      const operations = [matched("Bolt"), matched("new")];
+      await server.call("POST", "/restapi/brands.json", { body: { Name: "old", AccountNumber: "old" } });
+      const removed = { Method: "DELETE", Resource: "brands", Record: { AccountNumber: "old" } };
+      const operations = [matched("Bolt"), matched("new"), removed];
       const match = "AccountNumber";
       const { data: dry } = await batch(operations, { match });
       expect(
         dry.Results.map(({ Status, Record }: { Status: number; Record: { ID: number } }) => [Status, Record.ID]),
       ).toEqual([
         [200, 2],
-        [201, 3],
+        [201, 4],
+        [200, 3],
       ]);
       await server.call("PUT", "/restapi/brands/1.json", { body: { AccountNumber: "new" } });
       expect((await batch(operations, { match, confirm: dry.Confirm })).isError).toBe(true);

@@ -93,7 +93,7 @@ export const batchCases = [
     shop.header(options, "Allow", /^(?=.*\bPOST\b)(?!.*\bGET\b)/);
     shop.problem(await callBatch(shop, [create(shop)], "", { key: shop.need("readKey") }), 403, /\bwrite\b/);
   }),
-  both("`match`", "match creates or updates a record, and reports an ambiguous value", async (shop) => {
+  both("`match`", "match creates, updates or deletes a record, and reports an ambiguous value", async (shop) => {
     const value = shop.mark.slice(-60);
     const matched = (name: string): Operation => ({
       Method: "PUT",
@@ -106,6 +106,11 @@ export const batchCases = [
     shop.same(second.answer, "the ID", second.results[0]?.record?.ID, first.results[0]?.record?.ID);
     await shop.create("brands", { AccountNumber: value });
     shop.problem(await callBatch(shop, [matched("c")], "match=AccountNumber"), 400, /invalid-record/);
+    const other = { ...matched("d"), Record: { Name: shop.mark, AccountNumber: `${value.slice(1)}d` } };
+    const removed = { ...other, Method: "DELETE" };
+    await sendBatch(shop, [other], "match=AccountNumber");
+    const { answer, results } = await sendBatch(shop, [removed, removed], "match=AccountNumber&atomic=0");
+    shop.same(answer, "the statuses of the deletes", statusesOf(results), [200, 404]);
     shop.problem(await callBatch(shop, [matched("c")], "match=Account"), 400);
   }),
   both("`dryRun`", "a dry run returns what would happen, and stores nothing", async (shop) => {
