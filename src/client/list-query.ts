@@ -3,10 +3,10 @@ import { checkInteger, formatValue } from "./options.ts";
 /** The value the field must equal, or text it must contain (ignoring case). */
 export type FilterValue = string | number | { readonly contains: string };
 
-/** Filters by up to 16 fields; records must match all of them. `ID` also accepts a list of up to 1000 IDs. */
-export type Filter<Path extends string> = { readonly [P in Exclude<Path, "ID">]?: FilterValue } & {
-  readonly ID?: FilterValue | { readonly in: readonly number[] };
-};
+/** Filters by up to 16 fields; records must match all of them. With `in`, a field can have any of up to 1000 values, as long as the URL has fewer than 15,000 characters. */
+export type Filter<Path extends string> = {
+  readonly [P in Exclude<Path, "ID">]?: FilterValue | { readonly in: readonly string[] };
+} & { readonly ID?: FilterValue | { readonly in: readonly number[] } };
 
 /** Filters, sorts and pages a list. Fields are named by their paths, such as `Address.Town`. */
 export interface Query<Path extends string> {
@@ -47,12 +47,19 @@ export function checkMembers(value: object, allowed: readonly string[]): void {
 
 function toFilter(path: string, value: unknown): [string, string] {
   if (typeof value === "string" || typeof value === "number") return [`filter[${path}]`, String(value)];
-  const { contains, in: ids } = (value ?? {}) as { contains?: unknown; in?: unknown };
+  const { contains, in: values } = (value ?? {}) as { contains?: unknown; in?: unknown };
   if (typeof contains === "string") return [`filter[${path}][contains]`, contains];
-  if (Array.isArray(ids)) return [`filter[${path}][in]`, ids.map(checkId).join()];
+  if (Array.isArray(values))
+    return [`filter[${path}][in]`, values.map((one) => (path === "ID" ? checkId(one) : toListed(one))).join()];
   throw new TypeError(
     `the filter for \`${path}\` must be a string, a number, { contains } or { in }, not ${formatValue(value)}`,
   );
+}
+
+/** Puts a value in double quotes if it contains a comma, for example. */
+function toListed(value: unknown): string {
+  if (typeof value !== "string") throw new TypeError(`the values of { in } must be strings, not ${formatValue(value)}`);
+  return /^$|^[\s"]|,|\s$/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
 }
 
 /** @throws TypeError unless `id` is a whole number from 1. Text could turn the path into another record's */

@@ -205,7 +205,7 @@ function filterAdvice({ value }: Sent, { path, resource, operator }: AskedField)
     return `filter by a field in \`${path}\`: ${inside.join(", ")}`;
   }
   if (operator === "contains") return `write \`${filter}[contains]=${inUrl(value)}\``;
-  if (operator === "in") return `write \`${filter}=...\` in a request for each value, because only \`ID\` has \`[in]\``;
+  if (operator === "in") return `write \`${filter}[in]=${inUrl(value)}\``;
   if (operator === "equals") return `write \`${filter}=${inUrl(value)}\``;
   return `a filter can't compare: it's exact, as in \`${filter}=...\`, or a part, as in \`${filter}[contains]=...\``;
 }

@@ -6,8 +6,8 @@ export const maxPageSize = 1000;
 /** Maximum filters per request. */
 export const maxFilters = 16;
 
-/** Maximum IDs in `filter[ID][in]`. */
-export const maxIds = 1000;
+/** Maximum IDs or values in a filter with `[in]`. */
+export const maxFilterValues = 1000;
 
 export const maxSortFields = 8;
 

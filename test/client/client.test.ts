@@ -70,6 +70,11 @@ describe("the client", () => {
     expect((await client.brands.list({ sort: ["Address.Town", "-ID"] }))[0]?.Name).toBe("Acme Two");
     expect((await client.brands.list({ limit: 1, offset: 2 }))[0]?.Name).toBe("Acme Two");
     const [first, , third] = [...(await client.brands.list())] as [Brand, Brand, Brand];
+    const odd = ["Beta & Co", "a, b", '"q"', " padded ", "none"];
+    for (const Name of odd.slice(1, 4)) await client.brands.create({ Name });
+    expect((await client.brands.list({ filter: { Name: { in: odd } } })).map(({ Name }) => Name)).toEqual(
+      odd.slice(0, 4),
+    );
     const two = await client.brands.list({ filter: { ID: { in: [third.ID, first.ID] } } });
     expect(two.map(({ Name }) => Name)).toEqual(["Beta & Co", "Acme Two"]);
     expect((await client.brands.list({ filter: { ID: third.ID, Name: { contains: "two" } } })).total).toBe(1);

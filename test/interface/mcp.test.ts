@@ -512,7 +512,7 @@ describe("MCP tools that read", () => {
       "list",
       { resource: "brands", filter: { "Name[starts]": "x" } },
       400,
-      "`filter`: unknown operator `starts`; Name supports `filter[Name]=` and `filter[Name][contains]=`",
+      "`filter`: unknown operator `starts`; Name supports `filter[Name]=`, `filter[Name][contains]=` and `filter[Name][in]=`",
     ],
     ["list", { resource: "brands", filter: { Name: 1 } }, 400, "`filter.Name`: send a string, not a number"],
     ["list", { resource: "brands", filter: ["Name"] }, 400, "`filter`: send an object, not an array"],

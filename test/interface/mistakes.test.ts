@@ -212,7 +212,7 @@ describe("common mistakes in parameters", () => {
     ["name__icontains=ac", "write `filter[Name][contains]=ac`"],
     ["name_not=ac", "a filter can't compare"],
     ["town__gte=ac", "a filter can't compare"],
-    ["town_in=a,b", "write `filter[Address.Town]=...` in a request for each value"],
+    ["town_in=a,b", "write `filter[Address.Town][in]=a,b`"],
     ["q[name_eq]=Acme", "write `filter[Name]=Acme`"],
     ["q[name_cont]=Ac", "write `filter[Name][contains]=Ac`"],
     ["ID=3", "write `filter[ID][in]=3,5,8`, or look one up by its path, such as `/restapi/brands/3.json`"],

@@ -5,12 +5,13 @@ import { startTestServer } from "../support/http/server.ts";
 import { exchangeOnce, toRequest } from "../support/wire/client.ts";
 
 const names = ["delta", "Alpha", "charlie", "bravo", "alpha", "Écho", "echo"];
+const counties = ["Tyne, Wear", '6" pipe', " padded "];
 const server = await startTestServer();
 for (const [index, Name] of names.entries()) {
   const body = {
     Name,
     AccountNumber: String(index % 2),
-    Address: { Town: `Town ${index}`, Country: index < 3 ? "GB" : "DE" },
+    Address: { Town: `Town ${index}`, Country: index < 3 ? "GB" : "DE", County: counties[index] ?? "" },
   };
   await server.call("POST", "/restapi/brands.json", { body });
 }
@@ -50,6 +51,15 @@ test.each([
   ["filter[ID][in]=5,3,99,3", [3, 5]],
   ["filter[ID][in]=5,3,2&filter[Name][contains]=a&sort=-Name", [3, 2, 5]],
   [`filter[ID][in]=${Array.from({ length: 1000 }, (_, i) => i + 5).join()}`, [5, 6, 7]],
+  ["filter[Name][in]=alpha", [5]],
+  ["filter[Name][in]=echo,Alpha,none,echo", [2, 7]],
+  ["filter[Name][in]=echo,Alpha&filter[AccountNumber][in]=0,1&sort=-Name", [7, 2]],
+  ["filter[Address.Town][in]=Town+3,Town%204", [4, 5]],
+  ['filter[Address.County][in]="Tyne,+Wear",x', [1]],
+  ['filter[Address.County][in]="6""+pipe"', [2]],
+  ['filter[Address.County][in]=6"+pipe,"+padded+"', [2, 3]],
+  ['filter[Address.County][in]=""', [4, 5, 6, 7]],
+  [`filter[Name][in]=${Array.from({ length: 999 }, (_, i) => i).join()},delta`, [1]],
   ["sort=AccountNumber&sort=-ID", [7, 5, 3, 1, 6, 4, 2]],
   [`sort=${"AccountNumber,".repeat(7)}-ID`, [7, 5, 3, 1, 6, 4, 2]],
   [`filter[Name][contains]=a&${passed}`, [1, 2, 3, 4, 5]],
@@ -227,18 +237,33 @@ describe("an invalid value is rejected", () => {
     ["filter[name]=x", "`filter`: unknown field `name`; did you mean `Name`?"],
     [
       "filter[Name][starts]=x",
-      "`filter`: unknown operator `starts`; Name supports `filter[Name]=` and `filter[Name][contains]=`",
+      "`filter`: unknown operator `starts`; Name supports `filter[Name]=`, `filter[Name][contains]=` and `filter[Name][in]=`",
     ],
     [
       "filter[ID][gt]=5",
       "`filter`: unknown operator `gt`; ID supports `filter[ID]=`, `filter[ID][contains]=` and `filter[ID][in]=`",
     ],
-    ["filter[Name]=a&filter[Name]=a", "`filter[Name]` appears more than once; send a request for each value"],
+    [
+      "filter[Name]=a&filter[Name]=a",
+      "`filter[Name]` appears more than once; for several values, write `filter[Name][in]=A-1,A-2`",
+    ],
     ["filter[Name]=a&filter%5BName%5D=b", "`filter[Name]` appears more than once"],
-    ["filter[Name][contains]=a&filter[Name][contains]=b", "`filter[Name][contains]` appears more than once"],
+    [
+      "filter[Name][contains]=a&filter[Name][contains]=b",
+      "`filter[Name][contains]` appears more than once; send a request for each value",
+    ],
     ["filter[ID]=1&filter[ID]=2", "`filter[ID]` appears more than once; for several IDs, write `filter[ID][in]=3,5,8`"],
     ["filter[Name][__proto__]=x", "`filter`: unknown operator `__proto__`"],
-    ["filter[Name][in]=a,b", "`filter`: `in` only works with `ID`"],
+    ["filter[Name][in]=", '`filter[Name][in]`: value 1 is empty; for records whose field is empty, write `""`'],
+    ["filter[Name][in]=a,,b", "`filter[Name][in]`: value 2 is empty"],
+    ["filter[Name][in]=a,", "`filter[Name][in]`: value 2 is empty"],
+    ["filter[Name][in]=a,+b", "`filter[Name][in]`: value 2 starts or ends with a space"],
+    ["filter[Name][in]=a+,b", "`filter[Name][in]`: value 1 starts or ends with a space"],
+    ['filter[Name][in]=a,"b', "`filter[Name][in]`: value 2 has a quote too few or too many"],
+    ['filter[Name][in]="b"+Ltd,a', "`filter[Name][in]`: value 1 has a quote too few or too many"],
+    ["filter[Name][in]=a&filter[Name][in]=b", "`filter[Name][in]` appears more than once; for several values, write"],
+    [`filter[Name][in]=${Array(1001).fill("a").join()}`, "`filter[Name][in]`: at most 1000 values, not 1001"],
+    ["filter[Address][in]=a", "`filter`: `Address` is a group of fields"],
     ["filter[ID]=x", "`filter[ID]`: IDs are whole numbers, starting at 1, not `x`"],
     [
       "filter[ID]=3,5",

@@ -94,7 +94,7 @@ export function listTool(resources: readonly Resource[]): ToolDefinition {
         type: "object",
         additionalProperties: { type: "string", maxLength: 1000 },
         maxProperties: maxFilters,
-        description: `Values by field path, such as \`{"Address.Town": "Graz"}\`. Records must match all of them. \`Name[contains]\` matches part of a value, ignoring case, and \`ID[in]\` a list of IDs, such as \`3,5,8\`. ${fieldList(resources)}`,
+        description: `Values by field path, such as \`{"Address.Town": "Graz"}\`. Records must match all of them. \`Name[contains]\` matches part of a value, ignoring case, and \`ID[in]\` or \`Name[in]\` any of several, such as \`3,5,8\` or \`Acme,"Smith, Jones"\`. ${fieldList(resources)}`,
       },
       fields: paths("Paths of the fields to return, besides `ID`. Default: all."),
     }),

@@ -2,7 +2,7 @@
 
 import { findNearestPath, formatHint } from "../../lib/text.ts";
 import { ProblemError } from "../../model/errors.ts";
-import { maxFilters, maxIds, maxPageSize, maxSortFields } from "../../model/limits.ts";
+import { maxFilters, maxFilterValues, maxPageSize, maxSortFields } from "../../model/limits.ts";
 import { filterName } from "../../model/parameters.ts";
 import { type StorefrontRecord, toId, type Values } from "../../model/record.ts";
 import { fieldPaths, findTextField, type Resource, type TextFieldPath } from "../../model/resource.ts";
@@ -115,7 +115,7 @@ function pick(values: Values, fields: ReadonlySet<string>, above: string): Value
 
 // The filters of a list (contract section 6).
 
-/** Parses the filters. @throws ProblemError `bad-request` for an unknown field or operator, a bad ID, a repeated filter, or too many filters */
+/** Parses the filters. @throws ProblemError `bad-request` for an unknown field or operator, a bad value, a repeated filter, or too many filters or values */
 function parseFilters(resource: Resource, parameters: URLSearchParams): RecordFilter[] {
   const filters = new Map<string, RecordFilter>();
   for (const [name, value] of parameters) {
@@ -131,7 +131,10 @@ function parseFilters(resource: Resource, parameters: URLSearchParams): RecordFi
 
 function repeatedFilterError(path: string, { operator, textField }: RecordFilter): ProblemError {
   const name = operator === "equals" ? `filter[${path}]` : `filter[${path}][${operator}]`;
-  const advice = textField ? "send a request for each value" : "for several IDs, write `filter[ID][in]=3,5,8`";
+  const several = textField
+    ? `several values, write \`filter[${path}][in]=A-1,A-2\``
+    : "several IDs, write `filter[ID][in]=3,5,8`";
+  const advice = operator === "contains" ? "send a request for each value" : `for ${several}`;
   return new ProblemError("bad-request", `\`${name}\` appears more than once; ${advice}`);
 }
 
@@ -157,21 +160,47 @@ function parseFilter(resource: Resource, path: string, operator: string, value: 
   const textField = requireTextField(resource, "filter", path);
   if (operator === "contains") return { textField, operator, values: [value] };
   if (operator === "equals") return { textField, operator, values: [textField ? value : parseId("filter[ID]", value)] };
-  if (operator === "in" && !textField) return { textField, operator, values: parseIds(value) };
-  const why = operator === "in" ? "`in` only works with `ID`" : `unknown operator \`${operator.slice(0, 40)}\``;
-  const known = ["", "[contains]", ...(textField ? [] : ["[in]"])].map((one) => `\`filter[${path}]${one}=\``);
+  if (operator === "in") {
+    const values = textField ? splitTexts(path, value) : value.split(",");
+    if (values.length > maxFilterValues) {
+      const wrong = `at most ${maxFilterValues} ${textField ? "values" : "IDs"}, not ${values.length}`;
+      throw new ProblemError("bad-request", `\`filter[${path}][in]\`: ${wrong}`);
+    }
+    return { textField, operator, values: textField ? values : values.map((id) => parseId("filter[ID][in]", id)) };
+  }
+  const known = ["", "[contains]", "[in]"].map((one) => `\`filter[${path}]${one}=\``);
   throw new ProblemError(
     "bad-request",
-    `\`filter\`: ${why}; ${path} supports ${new Intl.ListFormat("en-GB").format(known)}`,
+    `\`filter\`: unknown operator \`${operator.slice(0, 40)}\`; ${path} supports ${new Intl.ListFormat("en-GB").format(known)}`,
   );
 }
 
-function parseIds(list: string): string[] {
-  const ids = list.split(",");
-  if (ids.length > maxIds) {
-    throw new ProblemError("bad-request", `\`filter[ID][in]\`: at most ${maxIds} IDs, not ${ids.length}`);
+/**
+ * Splits a list at its commas. As in CSV, a value can be in double quotes, with those in it doubled. It has to be if it's empty, starts with a quote, starts
+ * or ends with white space, or contains a comma: most of these are mistakes, and would silently find nothing.
+ */
+function splitTexts(path: string, list: string): string[] {
+  const next = /(?:"((?:[^"]|"")*)"|([^",\s](?:[^,]*[^,\s])?))(,|$)/y;
+  const texts: string[] = [];
+  for (let separator: string | undefined = ","; separator === ","; ) {
+    const start = next.lastIndex;
+    const found = next.exec(list);
+    if (!found) throw unreadableTextError(path, texts.length + 1, list.slice(start).split(",", 1)[0] as string);
+    const [, quoted, plain] = found;
+    texts.push(quoted?.replaceAll('""', '"') ?? (plain as string));
+    separator = found[3];
   }
-  return ids.map((id) => parseId("filter[ID][in]", id));
+  return texts;
+}
+
+function unreadableTextError(path: string, number: number, text: string): ProblemError {
+  const why =
+    text === ""
+      ? 'is empty; for records whose field is empty, write `""`'
+      : text.startsWith('"')
+        ? 'has a quote too few or too many; put all of it in double quotes, and double those in it, as in `"6"" pipe"`'
+        : "starts or ends with a space; leave it out, or put the value in double quotes";
+  return new ProblemError("bad-request", `\`filter[${path}][in]\`: value ${number} ${why}`);
 }
 
 function parseId(parameter: string, value: string): string {

@@ -1,7 +1,7 @@
 // What operations share: names, tags, parameters and headers.
 
 import type { Format } from "../../formats/format.ts";
-import { maxFilters, maxIds, maxPageSize, maxSortFields } from "../../model/limits.ts";
+import { maxFilters, maxFilterValues, maxPageSize, maxSortFields } from "../../model/limits.ts";
 import { fieldPaths, type Resource } from "../../model/resource.ts";
 import type { Schema } from "../json-schema.ts";
 
@@ -120,18 +120,18 @@ export function parameterComponents(resources: readonly Resource[]): Record<stri
   return { ...shared, ...Object.fromEntries(own) };
 }
 
-/** A filter's value: a string for an exact match, `{ contains }` or, for the ID, `{ in }`. */
+/** A filter's value: a string for an exact match, `{ contains }` or `{ in }`. */
 export const filterValue: Schema = {
   title: "Filter",
   description:
-    "An exact value, as in `filter[Name]=Acme`; part of the value (ignoring case), as in `filter[Name][contains]=acm`; or a list of IDs, as in `filter[ID][in]=3,5,8`.",
+    "An exact value, as in `filter[Name]=Acme`; part of the value (ignoring case), as in `filter[Name][contains]=acm`; or any of several values or IDs, as in `filter[ID][in]=3,5,8`.",
   anyOf: [
     { type: "string" },
     filterObject("contains", { type: "string", description: "Ignores case." }),
     filterObject("in", {
       type: "string",
-      pattern: "^[1-9][0-9]*(?:,[1-9][0-9]*)*$",
-      description: `Only for the ID: up to ${maxIds} IDs, separated by commas.`,
+      minLength: 1,
+      description: `Up to ${maxFilterValues} values or IDs, separated by commas. As in CSV, put a value that contains a comma in double quotes, and double the quotes in it.`,
     }),
   ],
 };
@@ -189,7 +189,7 @@ function filterParameter(plural: string, textFields: readonly string[]): Schema 
   return {
     name: "filter",
     in: "query",
-    description: `Which ${plural} to return: \`filter[Name]=Acme\` for an exact match, \`filter[Name][contains]=acm\` for part of the value (ignoring case), \`filter[ID][in]=3,5,8\` for any of these IDs. You can send up to ${maxFilters} filters; records must match all of them.`,
+    description: `Which ${plural} to return: \`filter[Name]=Acme\` for an exact match, \`filter[Name][contains]=acm\` for part of the value (ignoring case), \`filter[ID][in]=3,5,8\` for any of these. You can send up to ${maxFilters} filters; records must match all of them.`,
     style: "deepObject",
     explode: true,
     schema: {

@@ -94,6 +94,25 @@ export const listCases = [
       shop.same(none.answer, "names", none.found, []);
     },
   ),
+  both(
+    "`?filter[AccountNumber][in]=",
+    "filter[Name][in] takes up to 1000 values, with quotes as in CSV",
+    async (shop) => {
+      const names = ["a", "A", "b, c", 'd"', '"e"'].map((name) => shop.mark + name);
+      await createNamed(shop, ["a", "A", "b, c", 'd"', '"e"']);
+      const find = (values: string) => shop.call("GET", `orderstatuses?filter[Name][in]=${encodeURIComponent(values)}`);
+      const listed = names.slice(2).map((name) => `"${name.replaceAll('"', '""')}"`);
+      const answer = await find(`${names[0]},${listed.join()},${names[3]},${"x,".repeat(994)}x`);
+      shop.same(
+        answer,
+        "names",
+        shop.list(answer).map(({ Name }) => Name),
+        [names[0], ...names.slice(2)],
+      );
+      for (const bad of ["", "a,,b", "a, b", '"a', '"a"b', Array(1001).fill("x").join()])
+        shop.problem(await find(bad), 400);
+    },
+  ),
   both("`?filter[ID][in]=3,5,8`", "filter[ID][in] takes up to 1000 IDs", async (shop) => {
     const [first, , third] = await createNamed(shop, ["a", "b", "c"]);
     const answer = await shop.call("GET", `orderstatuses?filter[ID][in]=${third},${first},${2 ** 52}`);
