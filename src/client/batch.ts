@@ -1,9 +1,9 @@
-// Batch requests send many writes in one request and one transaction. `upsert` splits a list of any length into several of them, and `undo` reverses
-// one, given its run.
+// Batch requests send many writes in one request and one transaction. `upsert` splits a list of any length into several of them, as `sync` does (sync.ts),
+// and `undo` reverses one, given its run.
 
 import { withEtag } from "./etag.ts";
 import { checkMembers } from "./list-query.ts";
-import { formatValue } from "./options.ts";
+import { formatValue, valueAt } from "./options.ts";
 import type { WriteOptions } from "./record-collection.ts";
 import type { FeedRecords, NewRecords } from "./record-types.ts";
 import { type ParsedResponse, randomKey, type Send } from "./send.ts";
@@ -86,11 +86,11 @@ export interface UpsertOptions<Path extends string> extends WriteOptions {
   readonly onProgress?: (progress: UpsertProgress) => unknown;
 }
 
-/** The progress of an `upsert`. */
+/** The progress of an `upsert` or a `sync`. */
 export interface UpsertProgress {
   /** Number of records processed so far. */
   readonly done: number;
-  /** Number of records in the whole list. */
+  /** Number of records in the whole list; for a `sync`, only those to store or remove. */
   readonly total: number;
   /** The run of the latest batch request. Undefined if it stored nothing. */
   readonly run: string | undefined;
@@ -169,7 +169,7 @@ export async function upsertAll(
   records: readonly object[],
   { onProgress, idempotencyKey = randomKey(), ...options }: UpsertOptions<string> = {} as UpsertOptions<string>,
 ): Promise<UpsertOutcome<never>> {
-  rejectDuplicates(records, options.match);
+  numbersByMatch(records, options.match);
   const [runs, results]: [string[], AnyResult[]] = [[], []];
   let done = 0;
   let rejection: StorefrontProblem | undefined;
@@ -208,7 +208,7 @@ async function post(send: Send, path: string, body: object, options: WriteOption
 }
 
 /** Splits records into batch requests. The same records are always split the same way, so a repeated call sends the same requests. */
-function toParts(resource: string, records: readonly object[]): object[][] {
+export function toParts(resource: string, records: readonly object[]): object[][] {
   const parts: object[][] = [];
   let chars = 0;
   for (const record of records) {
@@ -224,16 +224,15 @@ function toParts(resource: string, records: readonly object[]): object[][] {
 }
 
 /**
- * Rejects lists with duplicate match values: in different requests, the second record would overwrite the first. Empty values are left to the server,
- * which rejects them.
- * @throws TypeError
+ * Returns the number of each match value's record, counted from 1. Empty values are left to the server, which rejects them.
+ * @throws TypeError for duplicate values: in different requests, the second record would overwrite the first
  */
-function rejectDuplicates(records: readonly object[], match: string): void {
+export function numbersByMatch(records: readonly object[], match: string): ReadonlyMap<unknown, number> {
   if (typeof match !== "string") throw new TypeError("`match` must be a field's path, such as `AccountNumber`");
   if (!Array.isArray(records)) throw new TypeError("`records` must be an array");
   const numbers = new Map<unknown, number>();
   for (const [index, record] of records.entries()) {
-    const value = match.split(".").reduce((item: unknown, name) => (item as Record<string, unknown>)?.[name], record);
+    const value = valueAt(record, match);
     if (!value) continue;
     const first = numbers.get(value);
     if (first !== undefined) {
@@ -241,6 +240,7 @@ function rejectDuplicates(records: readonly object[], match: string): void {
     }
     numbers.set(value, index + 1);
   }
+  return numbers;
 }
 
 /** Whether the server rejected particular operations. */

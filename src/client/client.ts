@@ -2,7 +2,7 @@
 // collection per resource (record-collection.ts; record-types.ts has the generated types of the records). Each method builds a `ClientRequest`, which
 // `createSend` (send.ts) sends over HTTP, with headers, a time limit, retries (wait.ts) and errors. All of a client's requests share one queue, which
 // keeps to the key's rate limit (request-queue.ts).
-// batch.ts sends many writes in one request. changes.ts follows the feed, and mirror.ts uses it to keep a copy in sync.
+// batch.ts sends many writes in one request, and sync.ts makes the records equal to a list. changes.ts follows the feed, and mirror.ts uses it to keep a copy in sync.
 
 import { sendBatch, undoRun } from "./batch.ts";
 import { followChanges } from "./changes.ts";
@@ -54,6 +54,7 @@ export {
   StorefrontGone,
   StorefrontProblem,
 } from "./storefront-errors.ts";
+export type { SyncOptions, SyncOutcome } from "./sync.ts";
 export {
   StorefrontWebhookError,
   verifyWebhook,

@@ -110,6 +110,11 @@ export function formatValue(value: unknown): string {
   return typeof value === "string" ? `"${value.slice(0, 80)}"` : String(value);
 }
 
+/** Returns the value of a record's field. @param path such as `Address.Town` */
+export function valueAt(record: object, path: string): unknown {
+  return path.split(".").reduce((item: unknown, name) => (item as Record<string, unknown>)?.[name], record);
+}
+
 function toBase(text: string): string {
   const url = new URL(text);
   const isPlain = !url.username && !url.password && !url.search && !url.hash;

@@ -4,6 +4,7 @@ import { checkId, checkMembers, type Query, toSearch } from "./list-query.ts";
 import { checkInteger } from "./options.ts";
 import type { CallOptions, ClientRequest, ParsedResponse, Send } from "./send.ts";
 import { StorefrontFailure } from "./storefront-errors.ts";
+import { type SyncOptions, type SyncOutcome, syncRecords } from "./sync.ts";
 
 /**
  * A list of records. `total` counts the matching records on all pages. It's undefined if a proxy stripped `X-Total-Count` and the list may have more
@@ -214,6 +215,20 @@ export class WriteCollection<
    */
   upsert(records: readonly New[], options: UpsertOptions<Path>): Promise<UpsertOutcome<Item>> {
     return upsertAll(this.send, this.path, records, options);
+  }
+
+  /**
+   * Makes the records equal to a list: creates those that are missing, updates those that differ in the fields you pass and, with `removeMissing`, deletes
+   * those that aren't in the list, unless someone has changed them meanwhile. Records that the server rejects are in `rejected`; the others are stored.
+   * After a failure, call it again with the same list: it sends what's left.
+   *
+   * Throws a StorefrontFailure with the reason `too-many-removals`, before anything is stored, if more than half of the records aren't in the list, or more
+   * than `allowRemovals`. Throws a TypeError if a record has no `match` value or shares it with another.
+   * @example await client.brands.sync(brands, { match: "AccountNumber", removeMissing: true, dryRun: true });
+   */
+  sync(records: readonly New[], options: SyncOptions<Path>): Promise<SyncOutcome<Item, New>> {
+    const read = (call: CallOptions) => this.all({}, { ...call, pageSize: 1000 });
+    return syncRecords({ send: this.send, resource: this.path, read }, records, options);
   }
 
   /** @throws TypeError for an unknown option, because a misspelt `dryRun` would store the record */

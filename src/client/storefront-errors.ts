@@ -53,7 +53,7 @@ export class StorefrontProblem extends Error {
   readonly errors: readonly FieldError[];
   /** The `Retry-After` header, in milliseconds from when the response arrived. */
   readonly retryAfter: number | undefined;
-  /** The runs `upsert` had stored before it failed. */
+  /** The runs `upsert` or `sync` had stored before it failed. */
   readonly runs: readonly string[] = [];
 
   constructor(response: Response, body: Partial<Record<string, unknown>>, base: string) {
@@ -79,7 +79,7 @@ export class StorefrontGone extends StorefrontProblem {
   override readonly name = "StorefrontGone";
 }
 
-/** Why a call got no usable response. */
+/** Why a call failed without an error from the server. */
 export type FailureReason =
   /** The connection failed, or closed too early. */
   | "network"
@@ -93,13 +93,15 @@ export type FailureReason =
   /** The URL redirects. The client doesn't follow: that could send the API key to another host, or turn a POST into a GET. */
   | "redirect"
   /** The response isn't one this interface would send. */
-  | "unreadable";
+  | "unreadable"
+  /** `sync` would have to delete more records than it may, so it stored nothing. */
+  | "too-many-removals";
 
-/** Thrown if a call gets no usable response. `cause` is the platform's error, if any. */
+/** Thrown if a call gets no usable response, or if `sync` refuses to continue. `cause` is the platform's error, if any. */
 export class StorefrontFailure extends Error {
   override readonly name = "StorefrontFailure";
   readonly reason: FailureReason;
-  /** The runs `upsert` had stored before it failed. */
+  /** The runs `upsert` or `sync` had stored before it failed. */
   readonly runs: readonly string[] = [];
 
   constructor(reason: FailureReason, message: string, options?: ErrorOptions) {
