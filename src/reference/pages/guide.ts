@@ -13,6 +13,7 @@ import formats from "../../../docs/formats.md" with { type: "text" };
 import gettingStarted from "../../../docs/getting-started.md" with { type: "text" };
 import overview from "../../../docs/guide.md" with { type: "text" };
 import importing from "../../../docs/importing.md" with { type: "text" };
+import keepingInStep from "../../../docs/keeping-in-step.md" with { type: "text" };
 import operatingBackup from "../../../docs/operating/backup.md" with { type: "text" };
 import operatingConsole from "../../../docs/operating/console.md" with { type: "text" };
 import operatingHistory from "../../../docs/operating/history.md" with { type: "text" };
@@ -69,6 +70,7 @@ export const guide = {
   "safe-retries": safeRetries,
   batches,
   "following-changes": followingChanges,
+  "keeping-in-step": keepingInStep,
   webhooks,
   clients,
   agents,

@@ -20,7 +20,7 @@ export function asksForKey({ text }: { readonly text: string }): boolean {
 /** Matches calls that write, by language. In the shell, a command is a line. A call that's visibly a dry run doesn't count. */
 const writes: Readonly<Record<string, RegExp>> = {
   sh: /\bcurl\b(?!.*[?&]dryRun=1).* (?:-d|--data\S*|-X (?:POST|PUT|PATCH|DELETE)) /g,
-  js: /\bclient\.(?:\w+\.(?:create|update|delete|upsert)|batch|undo)\((?!.*\bdryRun: true)/g,
+  js: /\bclient\.(?:\w+\.(?:create|update|delete|upsert|sync)|batch|undo)\((?!.*\bdryRun: true)/g,
   python: /\bdata=|"(?:POST|PUT|PATCH|DELETE)"/g,
 };
 

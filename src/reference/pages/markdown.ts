@@ -174,6 +174,7 @@ const labels: Readonly<Record<string, string>> = {
   xml: "XML",
   http: "HTTP",
   php: "PHP",
+  csharp: "C#",
   text: "Text",
 };
 

@@ -5,6 +5,8 @@ import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 
 export type Misbehaviour =
+  /** Cuts the connection instead of forwarding the request. */
+  | "lose the request"
   /** Forwards the request, but cuts the connection instead of responding. */
   | "lose the response"
   /** Forwards the request, but cuts the connection midway through the response. */
@@ -18,8 +20,10 @@ export interface FlakyProxy {
   readonly url: string;
   /** Requests received, as `METHOD path`. */
   readonly seen: readonly string[];
-  /** What to do wrong with the next requests, one entry each. */
-  misbehave(...next: Misbehaviour[]): void;
+  /** What to do wrong with the next requests, one entry each; undefined for nothing. */
+  misbehave(...next: (Misbehaviour | undefined)[]): void;
+  /** Called with each request, as in `seen`, before it's forwarded. The proxy waits for it. */
+  beforeEach(listener: (request: string) => unknown): void;
   /** Removes these headers from every response until the next call. */
   without(...headers: string[]): void;
   /** Weakens every `ETag`, like proxies that compress. */
@@ -30,7 +34,8 @@ export interface FlakyProxy {
 /** Starts a proxy that serves `target` below the path `base`. */
 export async function startFlakyProxy(target: string, base = ""): Promise<FlakyProxy> {
   const seen: string[] = [];
-  const coming: Misbehaviour[] = [];
+  const coming: (Misbehaviour | undefined)[] = [];
+  let listener: (request: string) => unknown = () => {};
   let removed: string[] = [];
   let isWeakening = false;
   let stopped = false;
@@ -40,7 +45,8 @@ export async function startFlakyProxy(target: string, base = ""): Promise<FlakyP
     if (!request.url?.startsWith(`${base}/`)) return response.writeHead(404).end();
     if (misbehaviour === "respond 503") return response.writeHead(503, { "Retry-After": "1" }).end("busy");
     if (misbehaviour === "dawdle") await Bun.sleep(2000);
-    if (stopped) return request.socket.destroy();
+    if (stopped || misbehaviour === "lose the request") return request.socket.destroy();
+    await listener(`${request.method} ${request.url}`);
     const received = await passOn(request, target + request.url.slice(base.length));
     const body = await received.bytes();
     if (misbehaviour === "lose the response") return request.socket.destroy();
@@ -56,6 +62,9 @@ export async function startFlakyProxy(target: string, base = ""): Promise<FlakyP
     url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
     seen,
     misbehave: (...next) => void coming.push(...next),
+    beforeEach: (called) => {
+      listener = called;
+    },
     without: (...headers) => {
       removed = headers;
     },
