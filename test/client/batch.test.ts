@@ -101,6 +101,18 @@ describe("batch()", () => {
     expect((await client.brands.list()).map(({ Name }) => Name)).toEqual(["Acme"]);
   });
 
+  test("deletes the record that has the match value", async () => {
+    await client.brands.upsert(brandsUpTo(2), byAccount);
+    const { results } = await client.batch(
+      [{ Method: "DELETE", Resource: "brands", Record: { AccountNumber: "A2" } }],
+      byAccount,
+    );
+    expect([results[0].Record.Name, (await client.brands.list()).map(({ Name }) => Name)]).toEqual([
+      "Brand 2",
+      ["Brand 1"],
+    ]);
+  });
+
   test("as a dry run stores nothing", async () => {
     const { run, results } = await client.batch([{ Method: "POST", Resource: "brands", Record: { Name: "Acme" } }], {
       dryRun: true,

@@ -139,7 +139,7 @@ class BatchEndpoint {
 }
 
 interface BatchParameters {
-  /** Dotted path of the text field by which updates without an ID find their record. */
+  /** Dotted path of the text field by which updates and deletes without an ID find their record. */
   readonly match: string | undefined;
   readonly isDry: boolean;
   /** Whether any failing operation means nothing is stored. Otherwise, operations succeed or fail independently. */
