@@ -21,7 +21,7 @@ export function toXsd(resources: readonly Resource[]): string {
   ];
   return indented(`${start}>
 <xs:import namespace="urn:ietf:rfc:7807" schemaLocation="problem.xsd"/>
-${numberType("ID")}${numberType("Revision")}${resources.map(recordType).join("")}${listElement(resources)}${documents.join("")}</xs:schema>
+${numberType("ID")}${numberType("Revision")}${resources.map(recordElement).join("")}${listElement(resources)}${documents.join("")}</xs:schema>
 `);
 }
 
@@ -91,21 +91,21 @@ function numberType(name: string): string {
 `;
 }
 
-function recordType({ element, fields, description }: Resource): string {
-  return `<xs:element name="${element}" type="${element}"/>
-<xs:complexType name="${element}">
+/** The type has no name, because generators such as JAXB's only make root elements of such elements. */
+function recordElement({ element, fields, description }: Resource): string {
+  return `<xs:element name="${element}">
+<xs:complexType>
 ${annotation(description)}<xs:all>
 ${fieldElements(fields)}</xs:all>
 <xs:attribute name="ID" type="ID"/>
 </xs:complexType>
+</xs:element>
 `;
 }
 
 /** A record's type doesn't require the ID, so in a list, an `xs:key` per resource does. */
 function listElement(resources: readonly Resource[]): string {
-  const lists = resources.map(
-    ({ element }) => `<xs:element name="${element}" type="${element}" minOccurs="0" maxOccurs="unbounded"/>\n`,
-  );
+  const lists = resources.map(({ element }) => `<xs:element ref="${element}" minOccurs="0" maxOccurs="unbounded"/>\n`);
   const keys = resources.map(
     ({ element }) => `<xs:key name="${element}ID"><xs:selector xpath="${element}"/><xs:field xpath="@ID"/></xs:key>\n`,
   );
@@ -153,14 +153,14 @@ function documentElement(name: string, schemas: Schemas, resources: readonly Res
   // A result has a record or a problem. Elsewhere, the record can be absent.
   const [occurs, other] = "Problem" in properties ? ["", problem] : [' minOccurs="0"', ""];
   const choice =
-    "Record" in properties ? `<xs:choice${occurs}>\n${recordElements(resources)}${other}</xs:choice>\n` : "";
+    "Record" in properties ? `<xs:choice${occurs}>\n${recordReferences(resources)}${other}</xs:choice>\n` : "";
   const sequence = items.length === 0 ? "" : `<xs:sequence>\n${items.join("")}</xs:sequence>\n`;
   const occurrence = isItem ? ' minOccurs="0" maxOccurs="unbounded"' : "";
   return `<xs:element name="${schema.xml?.name}"${occurrence}>\n<xs:complexType>\n${choice}${sequence}${attributes.join("")}</xs:complexType>\n</xs:element>\n`;
 }
 
-function recordElements(resources: readonly Resource[]): string {
-  return resources.map(({ element }) => `<xs:element name="${element}" type="${element}"/>\n`).join("");
+function recordReferences(resources: readonly Resource[]): string {
+  return resources.map(({ element }) => `<xs:element ref="${element}"/>\n`).join("");
 }
 
 function attributeOf(

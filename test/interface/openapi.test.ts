@@ -252,6 +252,12 @@ describe("XSD", () => {
     expect(() => read(list('ID="1"', 'ID="1"'))).toThrow("key");
     expect(() => read(list(""))).toThrow("key");
   });
+
+  test("has an anonymous type for each document, which generators such as JAXB's turn into a root element", async () => {
+    const { text: schema } = await server.call("GET", "/schemas/storefront.xsd");
+    expect(schema.match(/^ {2}<xs:complexType|^ {2}<xs:element[^>]* type=.*/gm)).toBeNull();
+    expect(schema.match(/^ {2}<xs:element name="\w+">\n {4}<xs:complexType>/gm)?.length).toBeGreaterThan(7);
+  });
 });
 
 function exampleOf(resource: Resource): Record<string, unknown> {

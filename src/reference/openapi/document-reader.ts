@@ -108,23 +108,25 @@ export function exampleOf(content: Content | undefined, name?: string): string |
 /** Returns the document with only the operations of one format, and the components that they use. */
 export function documentInFormat(document: OpenapiDocument, format: string): OpenapiDocument {
   const paths = Object.fromEntries(Object.entries(document.paths).filter(([path]) => formatOf(path) === format));
-  const webhooks = format === "json" ? document.webhooks : undefined;
-  const items = [...Object.values(paths), ...Object.values(webhooks ?? {})];
-  const tags = new Set(items.flatMap((item) => Object.values(item).flatMap((one) => one.tags)));
-  const { components, webhooks: _, "x-tagGroups": __, ...rest } = document;
-  const { securitySchemes, ...kinds } = components;
-  const used = referencesIn(document, items, new Set());
+  const { webhooks, "x-tagGroups": _, ...rest } = document;
+  const kept = { ...rest, paths, ...(webhooks && format === "json" ? { webhooks } : {}) };
+  const tags = new Set(itemsOf(kept).flatMap((item) => Object.values(item).flatMap((one) => one.tags)));
+  return withUsedComponents({ ...kept, tags: document.tags.filter(({ name }) => tags.has(name)) });
+}
+
+/** Returns the document without the components that no operation uses. */
+export function withUsedComponents(document: OpenapiDocument): OpenapiDocument {
+  const { securitySchemes: _, ...kinds } = document.components;
+  const used = referencesIn(document, itemsOf(document), new Set());
   const kept = Object.entries(kinds).map(([kind, all]) => [
     kind,
     Object.fromEntries(Object.entries(all).filter(([name]) => used.has(`#/components/${kind}/${name}`))),
   ]);
-  return {
-    ...rest,
-    tags: document.tags.filter(({ name }) => tags.has(name)),
-    paths,
-    ...(webhooks ? { webhooks } : {}),
-    components: { securitySchemes, ...Object.fromEntries(kept) },
-  };
+  return { ...document, components: { ...document.components, ...Object.fromEntries(kept) } };
+}
+
+function itemsOf({ paths, webhooks = {} }: OpenapiDocument) {
+  return [...Object.values(paths), ...Object.values(webhooks)];
 }
 
 function formatOf(path: string): string {

@@ -3,15 +3,15 @@
 // In 3.0, schemas are a smaller language than JSON Schema 2020-12 (OpenAPI 3.0.3 section 4.7.24), and there are no webhooks. Outside schemas, only a few
 // members of `info` differ.
 
-import type { Schema } from "../json-schema.ts";
-import type { OpenapiDocument } from "./document-reader.ts";
+import type { Schema, Schemas } from "../json-schema.ts";
+import { type OpenapiDocument, resolve, withUsedComponents } from "./document-reader.ts";
 
 /**
  * Puts webhooks into `x-webhooks`, which tools ignore or read as in 3.1.
  * @throws Error if a schema has a keyword that we can't convert
  */
 export function toOpenapi30(document: OpenapiDocument): Schema {
-  const { openapi: _, info, paths, webhooks, components, ...others } = document;
+  const { openapi: _, info, paths, webhooks, components, ...others } = withoutUnions(document);
   const { summary: __, license, ...shared } = info;
   return {
     openapi: "3.0.3",
@@ -21,6 +21,72 @@ export function toOpenapi30(document: OpenapiDocument): Schema {
     ...(webhooks ? { "x-webhooks": convertMembers(webhooks, convert) } : {}),
     components: convertComponents(components),
   };
+}
+
+/**
+ * Turns every union of objects into one object with the members of all. From unions, generators for Java make classes that don't exist, or that lose the
+ * members of all alternatives but one.
+ */
+function withoutUnions(document: OpenapiDocument): OpenapiDocument {
+  const schemas: Schemas = {};
+  for (const [name, schema] of Object.entries(document.components.schemas ?? {})) {
+    const { oneOf, discriminator: _, properties, ...others } = schema;
+    const alternatives = oneOf as readonly Schema[] | undefined;
+    if (alternatives) schemas[name] = { ...merged(name, alternatives), ...others };
+    else schemas[name] = properties ? { ...schema, properties: mergedMembers(name, [schema]) } : schema;
+  }
+  return withUsedComponents({ ...document, components: { ...document.components, schemas } });
+
+  /** @param references to the objects, whose members' own unions go to the schemas of this name and the member's */
+  function merged(name: string, references: readonly Schema[]): Schema {
+    const objects = references.map((one) => resolve(document, one));
+    const required = objects.map((one) => (one.required ?? []) as readonly string[]);
+    const inAll = (required[0] ?? []).filter((member) => required.every((names) => names.includes(member)));
+    const { properties: _, required: __, ...others } = common(objects);
+    return {
+      title: name,
+      ...others,
+      ...(inAll.length > 0 ? { required: inAll } : {}),
+      properties: mergedMembers(name, objects),
+    };
+  }
+
+  function mergedMembers(name: string, objects: readonly Schema[]): Schema {
+    const all = objects.map(({ properties = {} }) => properties as Schemas);
+    const members = [...new Set(all.flatMap((one) => Object.keys(one)))];
+    return Object.fromEntries(
+      members.map((key) => [
+        key,
+        mergedMember(
+          name + key,
+          all.flatMap((one) => (one[key] ? [one[key]] : [])),
+        ),
+      ]),
+    );
+  }
+
+  function mergedMember(name: string, values: readonly Schema[]): Schema {
+    const alternatives = values.flatMap((value) => (value.anyOf as readonly Schema[] | undefined) ?? [value]);
+    const references = new Map(alternatives.flatMap((one) => (one.$ref ? [[one.$ref, one]] : [])));
+    const { enum: _, ...shared } = common(values);
+    if (references.size < 2) {
+      const choices = values.map((value) => value.enum as readonly unknown[] | undefined);
+      return { ...shared, ...(choices.every(Boolean) ? { enum: [...new Set(choices.flat())] } : {}) };
+    }
+    schemas[name] = merged(name, [...references.values()]);
+    const { anyOf: __, ...others } = shared;
+    const $ref = `#/components/schemas/${name}`;
+    const isNullable = alternatives.some(({ type }) => type === "null");
+    return { ...others, ...(isNullable ? { anyOf: [{ $ref }, { type: "null" }] } : { $ref }) };
+  }
+}
+
+/** Returns the members that all values have in common. */
+function common(values: readonly Schema[]): Schema {
+  const [first = {}, ...others] = values;
+  return Object.fromEntries(
+    Object.entries(first).filter(([name, value]) => others.every((one) => Bun.deepEquals(one[name], value))),
+  );
 }
 
 function convertComponents(components: OpenapiDocument["components"]): Schema {
@@ -98,8 +164,6 @@ const converters: Readonly<Record<string, (value: unknown) => Schema>> = {
   examples: (values) => ({ example: (values as unknown[])[0] }),
   // 3.0 can't restrict the names of members. Descriptions of parameters list them.
   propertyNames: () => ({}),
-  // The member's values tell the alternatives apart anyway. With a discriminator, generated Java doesn't compile, because the member is an enumeration.
-  discriminator: () => ({}),
   type: convertType,
   additionalProperties: (value) => ({
     additionalProperties: typeof value === "boolean" ? value : toSchema30(value as Schema),
@@ -111,7 +175,6 @@ const converters: Readonly<Record<string, (value: unknown) => Schema>> = {
     ),
   }),
   items: (value) => ({ items: toSchema30(value as Schema) }),
-  oneOf: (values) => ({ oneOf: (values as Schema[]).map(toSchema30) }),
   anyOf: (values) => convertAnyOf(values as Schema[]),
 };
 
@@ -126,6 +189,7 @@ function convertType(type: unknown): Schema {
 function convertAnyOf(alternatives: readonly Schema[]): Schema {
   const others = alternatives.filter(({ type }) => type !== "null");
   const converted = others.map(toSchema30);
+  if (others.filter(({ $ref }) => $ref).length > 1) throw new Error("a union of objects can't be converted here");
   if (others.length === alternatives.length) return { anyOf: converted };
   return { type: "object", nullable: true, allOf: converted };
 }
