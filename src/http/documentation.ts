@@ -1,6 +1,7 @@
 // Serves the documentation: pages for people, and documents for programs. A worker renders them soon after the server starts, and they stay in memory.
 
 import { statusOf } from "../formats/format.ts";
+import { BoundedCache } from "../lib/bounded-cache.ts";
 import { once } from "../lib/concurrency.ts";
 import { redactKeys } from "../model/api-key.ts";
 import { ProblemError, problemTitles } from "../model/errors.ts";
@@ -43,7 +44,8 @@ export function createDocumentation(options: DocumentationOptions, { resources }
     const { files, client } = await render(resources);
     // Variants selected by a query have a `?` in their key.
     paths = [...files].flatMap(([path, { isVersioned }]) => (isVersioned || path.includes("?") ? [] : [path]));
-    return { client, files: new Map([...files].map(([path, file]) => [path, toServed(file)])) };
+    const all = new Map([...files].map(([key, file]) => [key, toServed(file)]));
+    return { client, files: all, addressed: addressedFiles(all) };
   });
   return {
     /** Renders everything, unless a request has already caused that. */
@@ -58,9 +60,10 @@ export function createDocumentation(options: DocumentationOptions, { resources }
       const [, route] = publicRoute("documentation", async (context) => {
         const { path, query } = context.target;
         const key = openapiPaths.includes(path) ? requestedOpenapiKey(path, query) : path;
-        const { files, client } = await served();
+        const { files, addressed, client } = await served();
         const file = files.get(key);
-        if (file) return respondWith(context, file.hasAddress ? withAddress(file, addressOf(context, options)) : file);
+        if (file)
+          return respondWith(context, file.hasAddress ? addressed.get(`${key} ${addressOf(context, options)}`) : file);
         throw new ProblemError("not-found", missingClientDetail(path, client) ?? missingDetail(path));
       });
       return (path: string): Route | undefined => {
@@ -104,15 +107,20 @@ function toServed({ content, ...others }: RenderedFile): Served {
   return { ...others, file: new StaticFile(() => content, wholeEncoders) };
 }
 
-/** Puts the URL by which the client reached this server into a file. */
-function withAddress(served: Served, address: string): Served {
-  const make = async () =>
-    Buffer.from(
-      Buffer.from(await served.file.bytes(undefined))
-        .toString()
-        .replaceAll(addressPlaceholder, address),
-    );
-  return { ...served, file: new StaticFile(make, wholeEncoders) };
+/**
+ * Returns the files that contain the URL by which the client reached this server, by key and URL, separated by a space. Clients can send any host, so at most
+ * 32 are kept: 20 MB, if all are OpenAPI documents. Making one takes a few milliseconds.
+ */
+function addressedFiles(files: ReadonlyMap<string, Served>): BoundedCache<Served> {
+  return new BoundedCache(32, 400, (name) => {
+    const [key = "", address = ""] = name.split(" ");
+    const served = files.get(key) as Served;
+    const make = async () => {
+      const bytes = await served.file.bytes(undefined);
+      return Buffer.from(Buffer.from(bytes).toString().replaceAll(addressPlaceholder, address));
+    };
+    return { ...served, file: new StaticFile(make, wholeEncoders) };
+  });
 }
 
 async function respondWith(context: RequestContext, served: Served): Promise<WireResponse> {

@@ -105,7 +105,7 @@ function openapiFiles(whole: OpenapiDocument): [key: string, ServedFile][] {
     ] as const;
     return contents.map(([type, content], index): [string, ServedFile] => [
       openapiKey(openapiPaths[index] as string, openapi, format),
-      { type, content },
+      withAddress(type, content.replaceAll(exampleAddress, addressPlaceholder)),
     ]);
   });
 }

@@ -23,6 +23,8 @@ test("every program in examples/ is served unchanged", async () => {
 test.each([
   ["/docs/postman.json", "application/json; charset=utf-8"],
   ["/docs/storefront.http", "text/plain; charset=utf-8"],
+  ["/openapi.json", "application/json; charset=utf-8"],
+  ["/openapi.yaml?openapi=3.0", "application/yaml; charset=utf-8"],
 ])("%s contains the server's URL", async (path, type) => {
   const response = await fetch(server.url + path, { headers: { "X-Forwarded-Proto": "https" } });
   const text = await response.text();
@@ -33,6 +35,15 @@ test.each([
     headers: { "X-Forwarded-Proto": "https", "If-None-Match": response.headers.get("ETag") as string },
   });
   expect(again.status).toBe(304);
+});
+
+test("each of a hundred hosts gets its own address, also compressed, and again later", async () => {
+  const serverOf = async (Host: string) => {
+    const response = await fetch(`${server.url}/openapi.json?format=json`, { headers: { Host } });
+    return ((await response.json()) as { servers: [{ url: string }] }).servers[0].url;
+  };
+  const hosts = Array.from({ length: 100 }, (_, n) => `shop-${n}.example`);
+  for (const host of [...hosts, ...hosts.slice(0, 3)]) expect(await serverOf(host)).toBe(`http://${host}`);
 });
 
 describe("client download", () => {

@@ -4,7 +4,10 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { renderFiles } from "../../src/reference/documents.ts";
+import { publicResources } from "../../src/model/resource.ts";
+import { toOpenapi } from "../../src/reference/openapi/document.ts";
+import type { OpenapiDocument } from "../../src/reference/openapi/document-reader.ts";
+import { toOpenapi30 } from "../../src/reference/openapi/openapi-30.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { startDemo } from "../support/programs/demo-server.ts";
 import { tool } from "./tools/tools.ts";
@@ -35,9 +38,9 @@ const generators: Record<string, string[]> = {
   orval: [tool("orval/dist/bin/orval.js"), "--output", "generated/client.ts", "--client", "fetch", "--input"],
 };
 
-beforeAll(async () => {
-  const files = renderFiles(allResources);
-  writeFileSync(documents["3.0"] as string, String(files.get("/openapi.json?openapi=3.0")?.content));
+beforeAll(() => {
+  const older = toOpenapi30(toOpenapi(publicResources(allResources)) as OpenapiDocument);
+  writeFileSync(documents["3.0"] as string, JSON.stringify(older));
   mkdirSync(join(folder, "node_modules"));
   symlinkSync(tool("openapi-fetch"), join(folder, "node_modules/openapi-fetch"));
 });

@@ -6,6 +6,7 @@ import { formatResourceList, type Resource } from "../../model/resource.ts";
 import { batchSchemas } from "../batch-schema.ts";
 import { type Form, feedSchemas, recordSchema, type Schema, type Schemas, schemaName } from "../json-schema.ts";
 import { problemSchemas } from "../problem-schema.ts";
+import { exampleAddress } from "../pages/markdown.ts";
 import { batchParameters, batchPathsOf, batchTag } from "./batch.ts";
 import { problemResponses } from "./bodies.ts";
 import { filterValue, headerComponents, parameterComponents, type Tagged, tagOf } from "./components.ts";
@@ -24,7 +25,7 @@ export function toOpenapi(resources: readonly Resource[]): Schema {
       contact: { name: "The operator of this server" },
       license: { name: "MIT", identifier: "MIT" },
     },
-    servers: [{ url: "/", description: "This server." }],
+    servers: [{ url: exampleAddress, description: "This server." }],
     security: [{ apiKey: [] }],
     tags: [
       ...taggedOf(resources).flatMap((tagged) =>
