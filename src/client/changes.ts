@@ -5,7 +5,7 @@ import { checkInteger, formatValue } from "./options.ts";
 import type { FeedRecords } from "./record-types.ts";
 import type { CallOptions, Send } from "./send.ts";
 import { StorefrontFailure } from "./storefront-errors.ts";
-import { pause } from "./wait.ts";
+import { pause, throwIfAborted } from "./wait.ts";
 
 /** A resource in the feed, named by the last segment of its path, such as `orderstatuses`. */
 export type FeedResource = keyof FeedRecords;
@@ -104,7 +104,7 @@ async function* follow<Name extends FeedResource>(
     const { Changes: changes, Next: next, More: isMore } = await read(since);
     const isIdle = changes.length === 0 && since !== "now" && (!isMore || next === since);
     for (const change of changes) {
-      signal?.throwIfAborted();
+      throwIfAborted(signal);
       yield change;
     }
     if (next !== since) await onCursor?.(next);

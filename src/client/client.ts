@@ -50,6 +50,7 @@ export type { StorefrontClient } from "./storefront-client.ts";
 export {
   type FailureReason,
   type FieldError,
+  StorefrontError,
   StorefrontFailure,
   StorefrontGone,
   StorefrontProblem,

@@ -8,7 +8,7 @@ import { ReadCollection } from "./record-collection.ts";
 import { type FeedRecords, paths } from "./record-types.ts";
 import type { Send } from "./send.ts";
 import { StorefrontGone } from "./storefront-errors.ts";
-import { backOff, pause } from "./wait.ts";
+import { backOff, pause, throwIfAborted } from "./wait.ts";
 
 /** Which version of the record a change contains. */
 export type RecordVersion = Pick<StoredChange<FeedResource>, "Revision" | "ETag">;
@@ -83,7 +83,7 @@ async function copyList({ send, resource, options }: Mirror): Promise<string> {
   const list =
     cursor === firstCursor ? [] : new ReadCollection<FeedRecords[FeedResource], string>(send, resource).all({}, call);
   for await (const record of list) {
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     listed.add(record.ID);
     await store(record, undefined);
   }
@@ -91,7 +91,7 @@ async function copyList({ send, resource, options }: Mirror): Promise<string> {
   // Many databases return IDs as strings. Without this check, every record would look deleted.
   for await (const id of await ids()) if (!listed.has(checkId(id))) gone.push(id);
   for (const id of gone) {
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     await remove(id, undefined);
   }
   await onCursor?.(cursor);

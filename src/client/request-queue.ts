@@ -16,7 +16,7 @@
 import { maxDelayMs, type RateLimit } from "./options.ts";
 import { parseRateLimit } from "./rate-limit.ts";
 import { StorefrontFailure, toMilliseconds } from "./storefront-errors.ts";
-import { backOff } from "./wait.ts";
+import { abortReason, backOff, throwIfAborted } from "./wait.ts";
 
 /** A call, which needs a permit for each of its attempts. */
 interface QueuedCall {
@@ -86,7 +86,7 @@ export class RequestQueue {
    */
   async acquire(call: QueuedCall, cause?: unknown): Promise<Permit> {
     if (call.maxWaitMs === 0) return this.#send(call);
-    call.signal?.throwIfAborted();
+    throwIfAborted(call.signal);
     const index = this.#indexOf(call);
     const waitMs = this.#waitOf(call, index);
     if (index === 0 && waitMs <= 0) return this.#send(call);
@@ -156,7 +156,7 @@ export class RequestQueue {
         this.#advance();
         reject(error);
       };
-      const abort = () => leave(signal?.reason);
+      const abort = () => leave(abortReason(signal));
       const waitMs = Math.min(deadline - performance.now(), maxDelayMs);
       const timer =
         deadline === Number.POSITIVE_INFINITY ? undefined : setTimeout(() => leave(tooLateError(call, cause)), waitMs);

@@ -2,7 +2,7 @@ import { type AttemptInfo, type ClientSettings, checkInteger, maxDelayMs } from 
 import { parseRateLimit } from "./rate-limit.ts";
 import type { RequestQueue } from "./request-queue.ts";
 import { StorefrontFailure, StorefrontProblem, toProblem, tryParseJson } from "./storefront-errors.ts";
-import { pause, waitAfter, withTimeLimit } from "./wait.ts";
+import { abortReason, pause, waitAfter, withTimeLimit } from "./wait.ts";
 
 /** Options that every method accepts. */
 export interface CallOptions {
@@ -106,9 +106,12 @@ function toTimeout({ timeout, serverWaitMs = 0 }: ClientRequest, settings: Clien
   return Math.min(limit + serverWaitMs, maxDelayMs);
 }
 
-/** Doesn't use `crypto.randomUUID`, which is missing on pages without TLS. */
+/** Pages without TLS have no `crypto.randomUUID`, and React Native has no `crypto`. The key must be unique, but needn't be secret. */
 export function randomKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const bytes = new Uint8Array(16);
+  if (globalThis.crypto) crypto.getRandomValues(bytes);
+  else for (const index of bytes.keys()) bytes[index] = Math.random() * 256;
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** @param release called when the response begins, or when the attempt ends without one */
@@ -123,7 +126,7 @@ async function sendOnce(
   const { fetch, onResponse } = settings;
   return withTimeLimit(timeout, signal, async (limited) => {
     const rethrow = (error: unknown): never => {
-      throw toThrown(error, signal, limited);
+      throw toThrown(error, prepared, limited);
     };
     const response = await fetch(url, { ...init, signal: limited }).catch(rethrow);
     release(response);
@@ -138,13 +141,24 @@ async function sendOnce(
 }
 
 /** Converts an exception from `fetch` to the error that the call throws. */
-function toThrown(error: unknown, signal: AbortSignal | undefined, limited: AbortSignal): unknown {
-  if (signal?.aborted) return signal.reason;
-  if (limited.aborted)
-    return new StorefrontFailure("timeout", "no complete response within the timeout", { cause: error });
+function toThrown(error: unknown, { url, signal, timeout }: PreparedRequest, limited: AbortSignal): unknown {
+  if (signal?.aborted) return abortReason(signal);
+  if (limited.aborted) {
+    return new StorefrontFailure("timeout", `no complete response from ${url} within ${timeout} ms`, { cause: error });
+  }
   if (isMistake(error)) return error;
-  const message = `no response: ${error instanceof Error ? error.message : error}`;
-  return new StorefrontFailure("network", message, { cause: error });
+  return new StorefrontFailure("network", `no response from ${url}: ${describe(error)}`, { cause: error });
+}
+
+/** Node's `fetch` only says "fetch failed", and the reason is in its cause. That has just a code if several addresses failed. */
+function describe(error: unknown): string {
+  const { cause } = error as { cause?: unknown };
+  return cause ? `${textOf(error)} (${textOf(cause)})` : textOf(error);
+}
+
+function textOf(error: unknown): string {
+  const { message, code } = error as { message?: string; code?: string };
+  return message || code || String(error);
 }
 
 /** Matches browsers' messages for network failures. Other platforms set a cause or a code. */

@@ -32,11 +32,14 @@ interface FieldErrorPlace {
   readonly column?: number;
 }
 
+/** What all errors of the client have in common, except for mistakes in your code, which are TypeErrors. */
+export abstract class StorefrontError extends Error {}
+
 /**
  * Thrown if the server responds with a problem document (RFC 9457) or any other error. `type`, `title`, `status`, `detail`, `instance` and `errors`
  * are the document's members.
  */
-export class StorefrontProblem extends Error {
+export class StorefrontProblem extends StorefrontError {
   override readonly name: string = "StorefrontProblem";
   /** The URL of a page about this kind of problem. */
   readonly type: string;
@@ -98,7 +101,7 @@ export type FailureReason =
   | "too-many-removals";
 
 /** Thrown if a call gets no usable response, or if `sync` refuses to continue. `cause` is the platform's error, if any. */
-export class StorefrontFailure extends Error {
+export class StorefrontFailure extends StorefrontError {
   override readonly name = "StorefrontFailure";
   readonly reason: FailureReason;
   /** The runs `upsert` or `sync` had stored before it failed. */

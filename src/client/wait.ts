@@ -29,13 +29,27 @@ export function backOff(attempt: number): number {
   return Math.min(firstWait * 2 ** (attempt - 1), maxWait) * (0.5 + Math.random());
 }
 
+/** Throws the signal's reason if it's aborted. */
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw abortReason(signal);
+}
+
+/** In React Native, a signal has no reason, and there's neither `throwIfAborted` nor `DOMException`. */
+export function abortReason(signal: AbortSignal | undefined): unknown {
+  return signal?.reason ?? namedError("AbortError", "the call was aborted");
+}
+
+function namedError(name: string, message: string): Error {
+  return Object.assign(new Error(message), { name });
+}
+
 /** Waits. Rejects with the signal's reason as soon as it's aborted. */
 export function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     const stop = () => {
       clearTimeout(timer);
-      reject(signal?.reason);
+      reject(abortReason(signal));
     };
     const timer = setTimeout(() => {
       signal?.removeEventListener("abort", stop);
@@ -58,7 +72,7 @@ export async function withTimeLimit<Result>(
   const leave = () => controller.abort(signal?.reason);
   signal?.addEventListener("abort", leave);
   if (signal?.aborted) leave();
-  const timer = setTimeout(() => controller.abort(new DOMException("the time is up", "TimeoutError")), milliseconds);
+  const timer = setTimeout(() => controller.abort(namedError("TimeoutError", "the time is up")), milliseconds);
   try {
     return await work(controller.signal);
   } finally {

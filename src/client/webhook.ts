@@ -4,7 +4,7 @@
 import type { StorefrontChange } from "./changes.ts";
 import { checkMembers } from "./list-query.ts";
 import { checkInteger, maxDelayMs } from "./options.ts";
-import { tryParseJson } from "./storefront-errors.ts";
+import { StorefrontError, tryParseJson } from "./storefront-errors.ts";
 
 interface AnyWebhookEvent<Type extends string, Data> {
   /** The `webhook-id` header. It stays the same when an event is resent. */
@@ -74,7 +74,7 @@ const statuses: Readonly<Record<WebhookErrorReason, number>> = {
 };
 
 /** Thrown if a request isn't a genuine, recent webhook. Respond with `status`, and ignore the request. */
-export class StorefrontWebhookError extends Error {
+export class StorefrontWebhookError extends StorefrontError {
   override readonly name = "StorefrontWebhookError";
   readonly reason: WebhookErrorReason;
   /** The status to respond with. */
