@@ -51,8 +51,8 @@ async function find(stream: ReadableStream<Uint8Array>, pattern: RegExp): Promis
 /** A demo in this process. */
 export interface LocalDemoServer extends DemoServer {
   readonly engine: Engine;
-  /** Creates or resets the site's sandbox, and returns a new key for it. */
-  openSandbox(): Promise<string>;
+  /** Creates or resets the site's sandbox, and returns a new key for it. @param rate its limit in requests per second. Default: none */
+  openSandbox(rate?: number): Promise<string>;
 }
 
 /**
@@ -69,9 +69,9 @@ export async function startDemo(database?: string): Promise<LocalDemoServer> {
     url: running.url,
     engine: running.engine,
     key,
-    async openSandbox() {
+    async openSandbox(rate) {
       const { site } = await makeSandbox(running.engine, "demo", { now: Date.now });
-      return (await createKey(running.engine, site, {}, Date.now())).key;
+      return (await createKey(running.engine, site, { rate }, Date.now())).key;
     },
     async stop() {
       await running.stop();
