@@ -51,6 +51,8 @@ export interface Config {
   readonly adminHosts: readonly string[];
   /** Networks that webhooks can reach besides public ones. */
   readonly webhookAllow: readonly IpNetwork[];
+  /** How clients can reach the operator: a `mailto:` or `https:` URL; undefined if that isn't public. */
+  readonly contact: string | undefined;
   /** Unknown query parameters to ignore. */
   readonly ignoredParameters: readonly string[];
   /** Whether the public listener serves agents at `/mcp`. */
@@ -77,6 +79,7 @@ const settingNames = [
   "ADMIN_HOST",
   "BURST",
   "CONNECTIONS",
+  "CONTACT",
   "DATABASE",
   "DEMO",
   "DRAIN",
@@ -171,6 +174,7 @@ export function readConfig(settings: ConfigSources = {}): Config {
     admin: parseAdminAddress(settings),
     adminHosts: parseAdminHosts(settings),
     webhookAllow: parseNetworks(settings),
+    contact: parseContact(settings),
     ignoredParameters: parseIgnoredParameters(settings),
     mcp: oneOf(settings, "MCP", "public", ["public", "none"]) !== "none",
     role: settings.ROLE === "worker" || settings.ROLE === "admin" ? settings.ROLE : "server",
@@ -214,6 +218,19 @@ function parseNetworks({ WEBHOOK_ALLOW: text }: ConfigSources): IpNetwork[] {
       `${named("WEBHOOK_ALLOW")} must be networks such as 10.0.0.0/8 or fd00::/8, separated by commas, not "${text}"`,
     );
   });
+}
+
+/** @returns the URL in normal form, in which it has no quotes, spaces or angle brackets @throws ProblemError `bad-request` for anything else */
+function parseContact({ CONTACT: text }: ConfigSources): string | undefined {
+  if (text === undefined) return undefined;
+  const url = URL.parse(text);
+  const isMail = /^mailto:[\w.+-]+@[\w-]+(?:\.[\w-]+)*$/i.test(text);
+  const isPage = url?.protocol === "https:" && url.username === "" && url.password === "";
+  if (url && (isMail || isPage) && url.href.length <= 500) return url.href;
+  throw new ProblemError(
+    "bad-request",
+    `${named("CONTACT")} must be a URL such as mailto:support@shop.example or https://shop.example/support, with at most 500 characters, not "${text}"`,
+  );
 }
 
 const maxIgnored = 50;

@@ -255,6 +255,7 @@ function toHttpOptions(config: Config, tls: Certificate | undefined) {
     burst,
     memory,
     mcp,
+    contact,
     ignoredParameters,
   } = config;
   return {
@@ -264,6 +265,7 @@ function toHttpOptions(config: Config, tls: Certificate | undefined) {
     trustProxy,
     trustForwardedHost,
     servesMcp: mcp,
+    contact,
     ignoredParameters,
     idleTimeoutSeconds: idleTimeout,
     slowMs,

@@ -36,8 +36,8 @@ interface FieldErrorPlace {
 export abstract class StorefrontError extends Error {}
 
 /**
- * Thrown if the server responds with a problem document (RFC 9457) or any other error. `type`, `title`, `status`, `detail`, `instance` and `errors`
- * are the document's members.
+ * Thrown if the server responds with a problem document (RFC 9457) or any other error. `type`, `title`, `status`, `detail`, `instance`, `contact` and
+ * `errors` are the document's members.
  */
 export class StorefrontProblem extends StorefrontError {
   override readonly name: string = "StorefrontProblem";
@@ -52,6 +52,8 @@ export class StorefrontProblem extends StorefrontError {
   readonly detail: string;
   /** The request's ID in the server's log. */
   readonly instance: string | undefined;
+  /** How to reach the operator, as a `mailto:` or `https:` URL, if the operator has said. Only for statuses 401, 403 and 5xx. */
+  readonly contact: string | undefined;
   /** Every error found in a rejected record. Empty for other problems. */
   readonly errors: readonly FieldError[];
   /** The `Retry-After` header, in milliseconds from when the response arrived. */
@@ -69,6 +71,7 @@ export class StorefrontProblem extends StorefrontError {
     this.type = path ? base + path[1] : type;
     this.detail = this.message;
     this.instance = String(body.instance ?? response.headers.get("X-Request-Id") ?? "") || undefined;
+    this.contact = typeof body.contact === "string" ? body.contact : undefined;
     this.errors = Array.isArray(body.errors) ? body.errors : [];
     this.retryAfter = toMilliseconds(response.headers.get("Retry-After"));
   }

@@ -46,6 +46,10 @@ function withListenOptions(command: Command): Command {
       "take the host from X-Forwarded-Host (only behind a proxy that sets it on every request)",
     )
     .option(
+      "--contact <URL>",
+      "how integrators can reach you, as mailto:... or https://..., for errors that only you can solve and the documentation",
+    )
+    .option(
       "--ignore-parameters <names>",
       "query parameters to ignore, such as lang,theme, for clients that add them to every URL (default: reject them with 400)",
     )

@@ -57,6 +57,8 @@ export interface Problem {
   readonly detail: string;
   /** The request ID, as in `X-Request-Id`. */
   readonly instance: string;
+  /** A `mailto:` or `https:` URL, in a problem that only the operator can solve. */
+  readonly contact?: string;
   readonly errors?: readonly FieldError[];
 }
 

@@ -17,9 +17,15 @@ export interface RenderedDocumentation {
   readonly client: Pick<ClientPackage, "path" | "version"> | undefined;
 }
 
-self.onmessage = async ({ data: resources }: MessageEvent<readonly Resource[]>) => {
+export interface DocumentedServer {
+  readonly resources: readonly Resource[];
+  /** The operator's URL; undefined if it isn't public. */
+  readonly contact: string | undefined;
+}
+
+self.onmessage = async ({ data: { resources, contact } }: MessageEvent<DocumentedServer>) => {
   const client = await readClientPackage();
-  const files = [...renderFiles(resources, client)].map(([path, file]): [string, RenderedFile] => [
+  const files = [...renderFiles(resources, client, contact)].map(([path, file]): [string, RenderedFile] => [
     path,
     { ...file, content: Buffer.from(file.content) },
   ]);

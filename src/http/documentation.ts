@@ -5,7 +5,7 @@ import { BoundedCache } from "../lib/bounded-cache.ts";
 import { once } from "../lib/concurrency.ts";
 import { redactKeys } from "../model/api-key.ts";
 import { ProblemError, problemTitles } from "../model/errors.ts";
-import { basePath, type Resource } from "../model/resource.ts";
+import { basePath } from "../model/resource.ts";
 import { openapiPaths, requestedOpenapiKey } from "../reference/openapi/variants.ts";
 import { addressPlaceholder, htmlType, pagePolicy } from "../reference/pages/layout.ts";
 import type { WireResponse } from "../wire/response.ts";
@@ -15,13 +15,14 @@ import { StaticFile } from "./common/static-file.ts";
 import { chooseCoding, wholeEncoders } from "./compression.ts";
 import { isNotModified } from "./conditional-requests.ts";
 import type { HttpDependencies } from "./dependencies.ts";
-import type { RenderedDocumentation, RenderedFile } from "./documentation-worker.ts";
+import type { DocumentedServer, RenderedDocumentation, RenderedFile } from "./documentation-worker.ts";
 import { publicRoute, type RequestContext, type Route, siteRoute } from "./request-context.ts";
 import { toCacheableResponse, toResponse } from "./responses.ts";
 
 interface DocumentationOptions {
   readonly tls?: object | undefined;
   readonly trustForwardedHost: boolean;
+  readonly contact?: string | undefined;
 }
 
 export type Documentation = ReturnType<typeof createDocumentation>;
@@ -41,7 +42,7 @@ const [sitePath, siteNameRoute] = siteRoute("/docs/site.json", {
 export function createDocumentation(options: DocumentationOptions, { resources }: Pick<HttpDependencies, "resources">) {
   let paths: readonly string[] = ["/", "/docs", "/docs/guide", "/llms.txt", ...openapiPaths];
   const served = once(async () => {
-    const { files, client } = await render(resources);
+    const { files, client } = await render({ resources, contact: options.contact });
     // Variants selected by a query have a `?` in their key.
     paths = [...files].flatMap(([path, { isVersioned }]) => (isVersioned || path.includes("?") ? [] : [path]));
     const all = new Map([...files].map(([key, file]) => [key, toServed(file)]));
@@ -81,13 +82,13 @@ export function createDocumentation(options: DocumentationOptions, { resources }
 }
 
 /** @throws Error if the worker fails. The next request tries again */
-function render(resources: readonly Resource[]): Promise<RenderedDocumentation> {
+function render(server: DocumentedServer): Promise<RenderedDocumentation> {
   const { promise, resolve, reject } = Promise.withResolvers<RenderedDocumentation>();
   const worker = new Worker(new URL("./documentation-worker.ts", import.meta.url).href);
   worker.onmessage = ({ data }: MessageEvent<RenderedDocumentation>) => resolve(data);
   worker.onerror = ({ message }) => reject(new Error(`the documentation cannot be rendered: ${message}`));
   worker.addEventListener("close", () => reject(new Error("the documentation cannot be rendered: its thread ended")));
-  worker.postMessage(resources);
+  worker.postMessage(server);
   return promise.finally(() => worker.terminate());
 }
 

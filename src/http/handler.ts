@@ -30,6 +30,7 @@ interface HandlerDependencies extends RouteDependencies {
   readonly requestLog: RequestLog;
   readonly keyTraffic: KeyTraffic;
   readonly recentRequests: RecentRequests;
+  readonly contact?: string | undefined;
 }
 
 export class HttpHandler implements Handler {
@@ -48,7 +49,7 @@ export class HttpHandler implements Handler {
   respond(request: WireRequest): MaybePromise<WireResponse> {
     const started = performance.now();
     const id = requestIdIn(request.headers) ?? this.#newId();
-    const context = createContext(request, this.#routes.find(request.target), id);
+    const context = createContext(request, this.#routes.find(request.target), id, this.#dependencies.contact);
     let response: MaybePromise<WireResponse>;
     try {
       response = this.#routeRequest(context);
@@ -62,7 +63,7 @@ export class HttpHandler implements Handler {
   }
 
   respondToFailure(error: unknown, address: string): WireResponse {
-    const context = createContext({ ...unreadable, address }, noMatch, this.#newId());
+    const context = createContext({ ...unreadable, address }, noMatch, this.#newId(), this.#dependencies.contact);
     if (error instanceof RequestError) {
       const line = { request: context.id, client: address, reason: error.message };
       this.#logLimit("unreadable", (suppressed) =>
@@ -147,11 +148,13 @@ function createContext(
   request: WireRequest,
   { target, route, recordIdInPath }: RouteMatch,
   id: RequestId,
+  contact: string | undefined,
 ): RequestContext {
   return {
     request,
     target,
     id,
+    contact,
     route,
     recordIdInPath,
     method: (request.method === "POST" && overrideOf(request)) || request.method,

@@ -115,9 +115,12 @@ export function toProblemResponse(context: RequestContext, problemError: Problem
   return toResponse(context, statusOf(problemError.code), content, problemHeaders(problemError));
 }
 
-/** A problem can quote what the client sent, and clients log problems, so any key in it is shortened. */
+/**
+ * A problem can quote what the client sent, and clients log problems, so any key in it is shortened. If only the operator can solve it, it says how to reach
+ * the operator.
+ */
 export function toProblemDocument(
-  context: Pick<RequestContext, "id">,
+  { id, contact }: Pick<RequestContext, "id" | "contact">,
   { code, message, fieldErrors }: ProblemError,
 ): Problem {
   const redacted = fieldErrors.map((error) => ({
@@ -126,13 +129,15 @@ export function toProblemDocument(
     detail: redactKeys(error.detail),
   }));
   const errors: { errors?: readonly FieldError[] } = fieldErrors.length > 0 ? { errors: redacted } : {};
-  const type = `/docs/problems/${code}`;
+  const status = statusOf(code);
+  const needsOperator = status === 401 || status === 403 || status >= 500;
   return {
-    type,
+    type: `/docs/problems/${code}`,
     title: problemTitles[code],
-    status: statusOf(code),
+    status,
     detail: redactKeys(message),
-    instance: String(context.id),
+    instance: String(id),
+    ...(contact !== undefined && needsOperator ? { contact } : {}),
     ...errors,
   };
 }

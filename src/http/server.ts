@@ -33,7 +33,10 @@ interface HttpOptions
     AuthorizerOptions,
     McpOptions,
     QueryOptions,
-    RequestLogOptions {}
+    RequestLogOptions {
+  /** How to reach the operator; undefined if the operator hasn't said. */
+  readonly contact?: string | undefined;
+}
 
 /** When to load more code, in milliseconds after the start. */
 const loadDelayMs = 250;
@@ -88,7 +91,8 @@ export function createHttpParts(
     McpOptions &
     QueryOptions &
     RequestLogOptions &
-    Pick<ListenOptions, "tls" | "connections">,
+    Pick<ListenOptions, "tls" | "connections"> &
+    Pick<HttpOptions, "contact">,
   dependencies: HttpDependencies,
   stateOf: () => ListenerState,
 ) {
@@ -115,7 +119,7 @@ export function createHttpParts(
     keyTraffic,
     recentRequests,
   };
-  return { ...own, handler: new HttpHandler({ ...dependencies, ...own, mcp: options }) };
+  return { ...own, handler: new HttpHandler({ ...dependencies, ...own, mcp: options, contact: options.contact }) };
 }
 
 /** The question may come from another version of the program. */

@@ -60,12 +60,17 @@ const xml = "application/xml; charset=utf-8";
 /**
  * Renders all pages, scripts and documents, by path, and OpenAPI's variants by `openapiKey`.
  * @param client undefined if it wasn't built
+ * @param contact the operator's `mailto:` or `https:` URL
  */
-export function renderFiles(resources: readonly Resource[], client?: ClientPackage): Map<string, ServedFile> {
+export function renderFiles(
+  resources: readonly Resource[],
+  client?: ClientPackage,
+  contact?: string,
+): Map<string, ServedFile> {
   const served = publicResources(resources);
-  const openapi = toOpenapi(served);
+  const openapi = toOpenapi(served, contact);
   return new Map<string, ServedFile>([
-    ["/", withAddress(htmlType, homePage(served, addressPlaceholder, client?.path ?? unversionedClientPath))],
+    ["/", withAddress(htmlType, homePage(served, addressPlaceholder, client?.path ?? unversionedClientPath, contact))],
     ["/docs", { type: htmlType, content: referencePage(openapi), policy: formsPolicy }],
     ...openapiFiles(openapi as OpenapiDocument),
     ...schemaFiles(served),
@@ -86,7 +91,7 @@ export function renderFiles(resources: readonly Resource[], client?: ClientPacka
       path,
       withAddress("text/markdown; charset=utf-8", text),
     ]),
-    ["/llms.txt", withAddress("text/plain; charset=utf-8", llmsText(served))],
+    ["/llms.txt", withAddress("text/plain; charset=utf-8", llmsText(served, contact))],
     ...clientFiles(client),
   ]);
 }

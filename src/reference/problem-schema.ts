@@ -46,6 +46,12 @@ const problemMembers: Schemas = {
     description: "The ID of the request, as in `X-Request-Id`.",
     examples: ["k3J9aZ0q1"],
   },
+  contact: {
+    type: "string",
+    format: "uri",
+    description: "How to reach the operator. Only in a 401, 403 or 5xx, and if the operator has said.",
+    examples: ["mailto:support@shop.example"],
+  },
 };
 
 const errorsSchema: Schema = {

@@ -47,6 +47,7 @@ export function toProblemXsd(): string {
         <xs:element name="status" type="xs:unsignedShort"/>
         <xs:element name="detail" type="xs:string"/>
         <xs:element name="instance" type="xs:anyURI"/>
+        <xs:element name="contact" type="xs:anyURI" minOccurs="0"/>
         <xs:element name="errors" minOccurs="0">
           <xs:complexType>
             <xs:sequence>

@@ -452,7 +452,7 @@ async function respondToBatch(
 
 /** Encodes results in parts. Yields to the event loop in between. @param operations of the request */
 export async function encodeResults(
-  context: Pick<RequestContext, "id">,
+  context: Pick<RequestContext, "id" | "contact">,
   format: Format,
   operations: readonly SentOperation[],
   { run, results }: BatchResults,
@@ -474,7 +474,7 @@ export async function encodeResults(
 }
 
 function toEncodedResult(
-  context: Pick<RequestContext, "id">,
+  context: Pick<RequestContext, "id" | "contact">,
   format: Format,
   resource: Resource,
   result: OperationResult,

@@ -13,8 +13,8 @@ import { filterValue, headerComponents, parameterComponents, type Tagged, tagOf 
 import { feedParameters, feedPathOf, feedTag, pathsOf } from "./operations.ts";
 import { webhookParameters, webhookSchemas, webhooksOf, webhookTag } from "./webhooks.ts";
 
-/** The document at `/openapi.json`. @param resources the public ones */
-export function toOpenapi(resources: readonly Resource[]): Schema {
+/** The document at `/openapi.json`. @param resources the public ones @param contact the operator's `mailto:` or `https:` URL */
+export function toOpenapi(resources: readonly Resource[], contact?: string): Schema {
   return {
     openapi: "3.1.0",
     info: {
@@ -22,7 +22,7 @@ export function toOpenapi(resources: readonly Resource[]): Schema {
       version,
       summary: `${contentOf(resources)}.`,
       description: `${contentOf(resources)}, in JSON and XML, with an API key per site.\n\n${usage}`,
-      contact: { name: "The operator of this server" },
+      contact: { name: "The operator of this server", ...contactMember(contact) },
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: exampleAddress, description: "This server." }],
@@ -49,6 +49,11 @@ export function toOpenapi(resources: readonly Resource[]): Schema {
     webhooks: webhooksOf(resources),
     components: componentsOf(resources),
   };
+}
+
+function contactMember(contact = ""): Schema {
+  if (contact === "") return {};
+  return contact.startsWith("mailto:") ? { email: contact.slice("mailto:".length) } : { url: contact };
 }
 
 /** In the order of the document. */

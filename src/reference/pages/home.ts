@@ -20,8 +20,14 @@ const cards = [
  * The page at `/`.
  * @param address the server's URL, such as `https://shop.example`
  * @param clientPath the path of the client's package
+ * @param contact the operator's `mailto:` or `https:` URL
  */
-export function homePage(resources: readonly Resource[], address: string, clientPath: string): string {
+export function homePage(
+  resources: readonly Resource[],
+  address: string,
+  clientPath: string,
+  contact: string | undefined,
+): string {
   const served = publicResources(resources);
   const [written, read] = [writtenResources(served), served.filter(({ access }) => access === "read")];
   const first = served[0]?.path;
@@ -45,7 +51,10 @@ ${codeBlock({ text: `curl -H "X-API-AUTH: $KEY" ${address}${basePath}${first}.js
 <li><a href="${clientPath}">The JavaScript client</a> as an npm package</li>
 <li><a href="/healthz">Health</a> and <a href="/readyz">readiness</a></li>
 </ul>`;
-  return toPage({ title: "Storefront", content, path: "/" });
+  const help = contact
+    ? `\n<h2>Help</h2>\n<p>To get a key, or if something doesn’t work, <a href="${escapeHtml(contact)}">contact the operator</a>.</p>`
+    : "";
+  return toPage({ title: "Storefront", content: content + help, path: "/" });
 }
 
 /** A problem document (RFC 9457) without its field errors. */

@@ -44,8 +44,8 @@ function toMarkdownPath(path: string): string {
   return `${page}.md${anchor === undefined ? "" : `#${anchor}`}`;
 }
 
-/** Returns `/llms.txt`. @param resources the resources with public endpoints */
-export function llmsText(resources: readonly Resource[]): string {
+/** Returns `/llms.txt`. @param resources the resources with public endpoints @param contact the operator's URL */
+export function llmsText(resources: readonly Resource[], contact: string | undefined): string {
   const schemas = resources.map(({ name, plural }) => entry(`JSON Schema of ${plural}`, `/schemas/${name}.json`, ""));
   const sections: readonly (readonly [title: string, entries: readonly string[]])[] = [
     ["Guide", chapters.map(pageEntry)],
@@ -54,15 +54,15 @@ export function llmsText(resources: readonly Resource[]): string {
     ["Optional", operatorPages.map(pageEntry)],
   ];
   const lists = sections.map(([title, entries]) => `## ${title}\n\n${entries.join("\n")}\n`);
-  return `${introduction(resources)}\n${lists.join("\n")}`;
+  return `${introduction(resources, contact)}\n${lists.join("\n")}`;
 }
 
-function introduction(resources: readonly Resource[]): string {
+function introduction(resources: readonly Resource[], contact: string | undefined): string {
   return `# Storefront
 
 > A REST interface to ${formatResourceList(resources)} of online shops, in JSON and XML, with an API key per site. This server is at ${address}.
 
-- Send the API key in the header \`X-API-AUTH\` with every request. Keys come from the site's operator.
+- Send the API key in the header \`X-API-AUTH\` with every request. Keys come from the site's operator${contact ? `: ${contact}` : ""}.
 - Try writes with a sandbox key, which starts with \`sfk_test_\`. It only changes a copy of the records, and every response has the header \`X-Sandbox\`.
 - Add \`dryRun=1\` to a write to get its response, with the header \`X-Dry-Run\`, without storing anything.
 - Agents can use five Model Context Protocol tools at ${address}/mcp, with the same keys, unless the operator has turned that off.
