@@ -27,7 +27,7 @@ interface DocumentationOptions {
 
 export type Documentation = ReturnType<typeof createDocumentation>;
 
-const documented = /^\/(?:$|docs(?:\/|$)|openapi\.|schemas\/|llms\.txt$)/;
+const documented = /^\/(?:$|docs(?:\/|$)|openapi\.|schemas\/|llms(?:-full)?\.txt$)/;
 
 /** Tells the pages which site a key belongs to and whether it's read-only, so they can say what an example would change. */
 const [sitePath, siteNameRoute] = siteRoute("/docs/site.json", {
@@ -40,7 +40,7 @@ const [sitePath, siteNameRoute] = siteRoute("/docs/site.json", {
 });
 
 export function createDocumentation(options: DocumentationOptions, { resources }: Pick<HttpDependencies, "resources">) {
-  let paths: readonly string[] = ["/", "/docs", "/docs/guide", "/llms.txt", ...openapiPaths];
+  let paths: readonly string[] = ["/", "/docs", "/docs/guide", "/llms.txt", "/llms-full.txt", ...openapiPaths];
   const served = once(async () => {
     const { files, client } = await render({ resources, contact: options.contact });
     // Variants selected by a query have a `?` in their key.

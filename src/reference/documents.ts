@@ -36,7 +36,7 @@ import { guidePages, renderPages } from "./pages/guide.ts";
 import { homePage } from "./pages/home.ts";
 import { addressPlaceholder, assets, formsPolicy, htmlType, pagePolicy } from "./pages/layout.ts";
 import { exampleAddress } from "./pages/markdown.ts";
-import { llmsText, markdownPages } from "./pages/markdown-pages.ts";
+import { llmsFullText, llmsText, markdownPages } from "./pages/markdown-pages.ts";
 import { referencePage } from "./pages/reference.ts";
 import { toProblemXsd, toXsd } from "./xsd.ts";
 
@@ -69,6 +69,8 @@ export function renderFiles(
 ): Map<string, ServedFile> {
   const served = publicResources(resources);
   const openapi = toOpenapi(served, contact);
+  const markdown = markdownPages(isServed, client);
+  const text = "text/plain; charset=utf-8";
   return new Map<string, ServedFile>([
     ["/", withAddress(htmlType, homePage(served, addressPlaceholder, client?.path ?? unversionedClientPath, contact))],
     ["/docs", { type: htmlType, content: referencePage(openapi), policy: formsPolicy }],
@@ -87,11 +89,12 @@ export function renderFiles(
       path,
       withAddress(type, String(text).replaceAll(exampleAddress, addressPlaceholder)),
     ]),
-    ...[...markdownPages(isServed, client)].map(([path, text]): [string, ServedFile] => [
+    ...[...markdown].map(([path, page]): [string, ServedFile] => [
       path,
-      withAddress("text/markdown; charset=utf-8", text),
+      withAddress("text/markdown; charset=utf-8", page),
     ]),
-    ["/llms.txt", withAddress("text/plain; charset=utf-8", llmsText(served, contact))],
+    ["/llms.txt", withAddress(text, llmsText(served, contact))],
+    ["/llms-full.txt", withAddress(text, llmsFullText(served, contact, markdown))],
     ...clientFiles(client),
   ]);
 }

@@ -3,7 +3,8 @@
 import { afterAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { guide } from "../../src/reference/pages/guide.ts";
+import * as limits from "../../src/model/limits.ts";
+import { guide, problems } from "../../src/reference/pages/guide.ts";
 import { pagePaths } from "../support/http/page-paths.ts";
 import { startTestServer } from "../support/http/server.ts";
 
@@ -82,6 +83,33 @@ test("/llms.txt has a title, a summary, and lists of links, each with a line abo
   const listed = markdownPaths.filter((path) => path !== "/docs/problems.md").map((path) => server.url + path);
   expect(links.filter((link) => link.endsWith(".md")).sort()).toEqual(listed.sort());
   expect(entries.filter((entry) => entry.includes(".md)") && !entry.includes(".md): "))).toEqual([]);
+});
+
+test("/llms-full.txt has every page for integrators, and none for operators", async () => {
+  const { text } = await server.call("GET", "/llms-full.txt");
+  const titles = new Set(text.replaceAll(fenced, "").match(/^# .+/gm));
+  for (const page of [...Object.values(guide), ...Object.values(problems)])
+    expect(titles).toContain(/^# .+/.exec(page)?.[0] as string);
+  expect(titles).not.toContain("# Scaling");
+  expect(text).toContain(`${server.url}/docs/guide.md`);
+});
+
+test("/docs/changelog has just the lines about the interface, and operators have all", async () => {
+  const { text } = await server.call("GET", "/docs/changelog.md");
+  const all = (await server.call("GET", "/docs/operating/changelog.md")).text;
+  const linesOf = (page: string) => page.match(/^- \*\*.+/gm) ?? [];
+  expect(linesOf(all)).toEqual(expect.arrayContaining(linesOf(text)));
+  expect(linesOf(text).some((line) => line.startsWith("- **Batch requests"))).toBe(true);
+  expect(linesOf(text).some((line) => line.startsWith("- **The console"))).toBe(false);
+});
+
+test("the page about limits has the server's numbers", () => {
+  const { idempotencyLifetimeMs, maxBatchBytes, maxTimeMs: _, ...counts } = limits;
+  const numbers = [...Object.values(counts), maxBatchBytes >> 20, idempotencyLifetimeMs / 3_600_000];
+  for (const number of numbers) {
+    const written = [String(number), number.toLocaleString("en-GB")].join("|");
+    expect([number, new RegExp(`\\b(?:${written})\\b`).test(guide.limits)]).toEqual([number, true]);
+  }
 });
 
 test("behind a proxy, links have the proxy's address", async () => {

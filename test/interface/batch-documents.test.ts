@@ -21,7 +21,7 @@ describe("the JSON Schema", () => {
   let ajv: Ajv2020;
   let request: ValidateFunction;
   beforeAll(async () => {
-    ajv = new Ajv2020({ strict: false, formats: { "uri-reference": true } });
+    ajv = new Ajv2020({ strict: false, formats: { uri: true, "uri-reference": true } });
     const response = await server.call("GET", "/schemas/batch.json");
     expect(response.headers.get("Content-Type")).toBe("application/schema+json; charset=utf-8");
     ajv.addSchema(response.json, "batch");

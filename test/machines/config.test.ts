@@ -91,3 +91,34 @@ describe("query parameters to ignore", () => {
     expect(() => readConfig({ IGNORE_PARAMETERS: names(51) })).toThrow("up to 50 names, not 51");
   });
 });
+
+describe("--contact", () => {
+  const contact = (CONTACT?: string) => readConfig({ CONTACT }).contact;
+
+  test.each([
+    ["mailto:support+shop@shop.example", "mailto:support+shop@shop.example"],
+    ["https://shop.example", "https://shop.example/"],
+    ['https://shop.example/a b?"<x>', "https://shop.example/a%20b?%22%3Cx%3E"],
+    ["https://münchen.example/help", "https://xn--mnchen-3ya.example/help"],
+    [undefined, undefined],
+  ])("can be %j", (text, expected) => {
+    expect(contact(text)).toBe(expected);
+  });
+
+  test.each([
+    "support@shop.example",
+    "http://shop.example",
+    "https://user:secret@shop.example",
+    "javascript:alert(1)",
+    "mailto:a@shop.example,b@shop.example",
+    "mailto:a@shop.example?subject=x",
+    'mailto:"<b>"@shop.example',
+    "mailto:a@shop.example\r\nX: y",
+    `https://shop.example/${"x".repeat(500)}`,
+    " ",
+  ])("can't be %j", (text) => {
+    expect(() => contact(text)).toThrow(
+      "--contact (STOREFRONT_CONTACT) must be a URL such as mailto:support@shop.example",
+    );
+  });
+});

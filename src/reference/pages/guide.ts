@@ -5,6 +5,7 @@ import agents from "../../../docs/agents.md" with { type: "text" };
 import authentication from "../../../docs/authentication.md" with { type: "text" };
 import batches from "../../../docs/batches.md" with { type: "text" };
 import clients from "../../../docs/clients.md" with { type: "text" };
+import compatibility from "../../../docs/compatibility.md" with { type: "text" };
 import consolePage from "../../../docs/console.md" with { type: "text" };
 import deploying from "../../../docs/deploying.md" with { type: "text" };
 import errors from "../../../docs/errors.md" with { type: "text" };
@@ -12,8 +13,10 @@ import followingChanges from "../../../docs/following-changes.md" with { type: "
 import formats from "../../../docs/formats.md" with { type: "text" };
 import gettingStarted from "../../../docs/getting-started.md" with { type: "text" };
 import overview from "../../../docs/guide.md" with { type: "text" };
+import help from "../../../docs/help.md" with { type: "text" };
 import importing from "../../../docs/importing.md" with { type: "text" };
 import keepingInStep from "../../../docs/keeping-in-step.md" with { type: "text" };
+import limits from "../../../docs/limits.md" with { type: "text" };
 import operatingBackup from "../../../docs/operating/backup.md" with { type: "text" };
 import operatingConsole from "../../../docs/operating/console.md" with { type: "text" };
 import operatingHistory from "../../../docs/operating/history.md" with { type: "text" };
@@ -74,6 +77,9 @@ export const guide = {
   webhooks,
   clients,
   agents,
+  limits,
+  compatibility,
+  help,
 };
 
 /** For operators, by path below docs/. */
@@ -95,7 +101,11 @@ export const manual = {
 };
 
 /** Pages from outside docs/, by the last segment of their paths: the text, and the folder its links are relative to. */
-export const others = { examples: [examples, "../examples/"], changelog: [changelog, "../"] } as const;
+export const others = {
+  examples: [examples, "../examples/"],
+  changelog: [interfaceChangelog(changelog), "../"],
+  "operating/changelog": [changelog, "../"],
+} as const;
 
 /** The page of each problem type. */
 export const problems: Readonly<Record<ErrorCode, string>> = {
@@ -131,9 +141,16 @@ export interface GuidePage {
 }
 
 /** The pages of the guide in reading order. */
-export const chapters: readonly GuidePage[] = [...Object.entries(guide).map(toChapter), otherPage("examples")];
+export const chapters: readonly GuidePage[] = [
+  ...Object.entries(guide).map(toChapter),
+  otherPage("examples"),
+  otherPage("changelog"),
+];
 
-export const operatorPages: readonly GuidePage[] = [...Object.entries(manual).map(toChapter), otherPage("changelog")];
+export const operatorPages: readonly GuidePage[] = [
+  ...Object.entries(manual).map(toChapter),
+  otherPage("operating/changelog"),
+];
 
 export const problemPages: readonly GuidePage[] = (Object.keys(problems) as ErrorCode[]).map((code) => ({
   path: `/docs/problems/${code}`,
@@ -195,6 +212,18 @@ function render(page: GuidePage, isServed: (path: string) => boolean): string {
     markdown: `${path}.md`,
     extraScripts: asksForKey(page) ? [keyScript.path] : [],
   });
+}
+
+/** What the changelog says about the interface: the lines with a link to a page of the guide, and the versions that have some. */
+function interfaceChangelog(text: string): string {
+  const link = new RegExp(`\\]\\(docs/(?:${Object.keys(guide).join("|")})\\.md[)#]`);
+  const versions = text.split(/^(?=## )/m).slice(1);
+  const own = versions.map((version) => {
+    const [heading = "", ...lines] = version.split(/^(?=## |### |- )/m);
+    const kept = lines.filter((line) => link.test(line));
+    return kept.length > 0 ? `${heading.split("\n")[0]}\n\n${kept.join("").trim()}\n` : "";
+  });
+  return `# Changelog\n\nWhat's new in the interface. [Compatibility](docs/compatibility.md) says what can change.\n\n${own.join("\n")}`;
 }
 
 function pageLinks(previous: GuidePage | undefined, next: GuidePage | undefined): string {

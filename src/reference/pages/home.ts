@@ -47,7 +47,7 @@ ${codeBlock({ text: `curl -H "X-API-AUTH: $KEY" ${address}${basePath}${first}.js
 <li>OpenAPI <a href="/openapi.json">3.1</a>, <a href="/openapi.json?openapi=3.0">3.0</a>, or <a href="/openapi.json?format=json">3.1 without the XML operations</a></li>
 <li>JSON Schemas for ${served.map(({ name, plural }) => `<a href="/schemas/${name}.json">${plural}</a>`).join(", ")}, <a href="/schemas/changes.json">changes</a> and <a href="/schemas/batch.json">batch requests</a>; an <a href="/schemas/storefront.xsd">XML Schema</a></li>
 <li>Ready-made requests for <a href="/docs/postman.json">Postman</a>, <a href="/docs/storefront.http">VS Code and Visual Studio</a>, and <a href="/docs/storefront-jetbrains.http">JetBrains IDEs</a></li>
-<li>For agents: <a href="/llms.txt">all pages as Markdown</a></li>
+<li>For agents: <a href="/llms.txt">a list of all pages as Markdown</a>, or <a href="/llms-full.txt">all in one file</a></li>
 <li><a href="${clientPath}">The JavaScript client</a> as an npm package</li>
 <li><a href="/healthz">Health</a> and <a href="/readyz">readiness</a></li>
 </ul>`;

@@ -57,6 +57,16 @@ export function llmsText(resources: readonly Resource[], contact: string | undef
   return `${introduction(resources, contact)}\n${lists.join("\n")}`;
 }
 
+/** Returns `/llms-full.txt`: the guide and the pages about problems. @param pages the pages as Markdown, by path */
+export function llmsFullText(
+  resources: readonly Resource[],
+  contact: string | undefined,
+  pages: ReadonlyMap<string, string>,
+): string {
+  const all = [...chapters, ...problemPages].map(({ path }) => pages.get(`${path}.md`));
+  return [introduction(resources, contact), ...all].join("\n");
+}
+
 function introduction(resources: readonly Resource[], contact: string | undefined): string {
   return `# Storefront
 
@@ -67,7 +77,7 @@ function introduction(resources: readonly Resource[], contact: string | undefine
 - Add \`dryRun=1\` to a write to get its response, with the header \`X-Dry-Run\`, without storing anything.
 - Agents can use five Model Context Protocol tools at ${address}/mcp, with the same keys, unless the operator has turned that off.
 - The path's suffix (\`.json\` or \`.xml\`) selects the format.
-- All pages listed here are Markdown; leave out \`.md\` for HTML. The last section is for people who run a server.
+- Pages at \`/docs\` are Markdown with \`.md\`, and HTML without. ${address}/llms.txt lists them, and ${address}/llms-full.txt has those for integrators in one file. The optional ones are for people who run a server.
 `;
 }
 
@@ -85,8 +95,7 @@ function entry(title: string, path: string, description: string): string {
 }
 
 function pageEntry({ path, text }: GuidePage): string {
-  const description = path === "/docs/changelog" ? "What's new in each version" : descriptions().get(path);
-  return entry(titleOf(text), `${path}.md`, description ?? firstSentence(text));
+  return entry(titleOf(text), `${path}.md`, descriptions().get(path) ?? firstSentence(text));
 }
 
 function problemEntry({ path, text }: GuidePage): string {

@@ -158,7 +158,7 @@ export function toPath(href: string, folder: string): string {
   const { pathname, hash } = new URL(href, `file:///docs/${folder}`);
   const path = pathname.startsWith("/docs/") ? pathname : `/docs${pathname}`;
   const page = path.replace(/\.md$/, "").replace(/\/README$/, "");
-  return (page === "/docs/CHANGELOG" ? "/docs/changelog" : page) + hash;
+  return (page === "/docs/CHANGELOG" ? "/docs/operating/changelog" : page) + hash;
 }
 
 // Code blocks, and the buttons that select a language or format. Without scripts, all blocks are shown, each with its label.
