@@ -76,9 +76,9 @@ export function renderFiles(
     ["/docs", { type: htmlType, content: referencePage(openapi), policy: formsPolicy }],
     ...openapiFiles(openapi as OpenapiDocument),
     ...schemaFiles(served),
-    ...[...renderPages(isServed, client)].map(([path, { html, policy }]): [string, ServedFile] => [
+    ...[...renderPages(isServed, client)].map(([path, content]): [string, ServedFile] => [
       path,
-      { type: htmlType, content: html, policy },
+      { type: htmlType, content, policy: pagePolicy },
     ]),
     ...assets.map(({ path, type, content }) => [path, { type, content, isVersioned: true }] as const),
     ...Object.entries(files).map(([name, [type, text]]): [string, ServedFile] => [

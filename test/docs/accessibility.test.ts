@@ -37,10 +37,28 @@ test("every page fits on a phone and at a desk", async () => {
     for (const width of [phone, desk]) {
       await page.setViewportSize({ width, height: 850 });
       expect([path, await page.evaluate("document.documentElement.scrollWidth > innerWidth")]).toEqual([path, false]);
+      if (width === phone) expect([path, await page.evaluate(brokenWords)]).toEqual([path, []]);
     }
   }
   await page.close();
 });
+
+/** The words in code that a line break splits, except in those that may not fit in a line, such as the name of a file with its version. */
+const brokenWords = `(() => {
+  const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  const broken = [];
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const code = node.parentElement.closest("code");
+    if (!code || /\\S{30}/.test(code.textContent)) continue;
+    for (const word of node.data.matchAll(/[\\w-]{2,}/g)) {
+      const range = document.createRange();
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      if (new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1) broken.push(word[0]);
+    }
+  }
+  return broken;
+})()`;
 
 /** Shows another page in this document, and lets the pages' script do what it does after a load. */
 async function showHere(page: Page, path: string): Promise<void> {

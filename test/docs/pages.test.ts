@@ -265,6 +265,7 @@ describe("API reference", () => {
     const text = await reference();
     for (const field of ["Address.Town", "Changes[].Cursor", "Changes[].Resource"])
       expect(text).toContain(`<b>${field}</b>`);
+    expect(text.match(/<details open><summary>Fields/g)?.length).toBeGreaterThan(4);
   });
 
   test("lists a parameter's values, unless there are more than seven", () => {

@@ -1,51 +1,26 @@
-// The field for the API key. Asks the server which site the key belongs to, and says at each example and form what it would change. The tab remembers the
-// site's name, never the key.
+// The field for the API key. Asks the server which site the key belongs to, and says at each form what it would change.
 document.addEventListener("DOMContentLoaded", () => {
   const root = document.documentElement;
   const field = document.querySelector("#key");
   const meaning = document.querySelector("#key-meaning");
-  if (!field) return;
   const unknown = meaning.textContent;
   const notes = [...document.querySelectorAll(".writes")];
   const general = notes[0]?.textContent;
 
-  const remember = (site) => {
-    try {
-      if (site) sessionStorage.setItem("storefront-site", JSON.stringify(site));
-      else sessionStorage.removeItem("storefront-site");
-    } catch {}
-  };
-  const recall = () => {
-    try {
-      return JSON.parse(sessionStorage.getItem("storefront-site"));
-    } catch {
-      return null;
-    }
-  };
-
-  /**
-   * @param site the key's site, whether it's a sandbox, and whether the key is read-only; null if unknown
-   * @param start how the sentence about the key starts
-   */
-  const show = (site, start) => {
+  /** @param site the key's site, whether it's a sandbox, and whether the key is read-only; null if unknown */
+  const show = (site, text) => {
     if (site) Object.assign(root.dataset, { site: site.name, kind: site.isSandbox ? "sandbox" : "live" });
     else for (const name of ["site", "kind"]) delete root.dataset[name];
-    const changed = site && (site.isSandbox ? `only the sandbox ${site.name}` : `the live site ${site.name}`);
+    const place = site && `${site.isSandbox ? "sandbox" : "live site"} ${site.name}`;
+    const changed = site?.isSandbox ? `only the ${place}` : `the ${place}`;
     const [note, effect] = site?.isReadOnly
-      ? [
-          "Your key is read-only, so the server will reject this.",
-          `It can only read ${site.isSandbox ? "the sandbox" : "the live site"} ${site.name}.`,
-        ]
+      ? ["Your key is read-only, so the server will reject this.", `It can only read the ${place}.`]
       : [site ? `This changes ${changed}.` : general, `It changes ${changed}.`];
     for (const one of notes) one.textContent = note;
-    if (site) meaning.textContent = `${start} a ${site.isSandbox ? "sandbox" : "live"} key. ${effect}`;
+    meaning.textContent = site ? `This is a ${site.isSandbox ? "sandbox" : "live"} key. ${effect}` : text;
   };
 
-  const forget = (text) => {
-    remember(null);
-    show(null);
-    meaning.textContent = text;
-  };
+  const forget = (text) => show(null, text);
 
   const check = async (key) => {
     const response = await fetch("/docs/site.json", { headers: { "X-API-AUTH": key }, cache: "no-store" });
@@ -54,9 +29,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (response.status === 401) return forget("The server rejected this key.");
     if (!response.ok) return forget(`The server returned ${response.status}: ${content.detail}.`);
     const sandbox = response.headers.get("X-Sandbox");
-    const site = { name: sandbox ?? content.Site, isSandbox: sandbox !== null, isReadOnly: content.Scope === "read" };
-    remember(site);
-    show(site, "This is");
+    show({ name: sandbox ?? content.Site, isSandbox: sandbox !== null, isReadOnly: content.Scope === "read" });
   };
 
   let timer;
@@ -72,5 +45,4 @@ document.addEventListener("DOMContentLoaded", () => {
     meaning.textContent = "Checking this key …";
     timer = setTimeout(() => check(key).catch((error) => forget(`Can’t reach the server: ${error.message}`)), 300);
   });
-  show(recall(), "Your last key was");
 });

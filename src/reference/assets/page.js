@@ -1,7 +1,7 @@
 // Runs on every documentation page before it's painted, so that nothing moves when the chosen language is applied.
 (() => {
   const root = document.documentElement;
-  const choices = { lang: ["sh", "js", "python"], format: ["json", "xml"] };
+  const choices = { lang: ["sh", "js", "python", "php"], format: ["json", "xml"] };
 
   /** If the browser's storage is turned off, a choice only lasts for one page. */
   const recall = (name) => {
@@ -23,9 +23,12 @@
   }
 
   const showPressed = () => {
-    for (const button of document.querySelectorAll("[data-set]")) {
-      const [name, value] = button.dataset.set.split("=");
-      button.setAttribute("aria-pressed", String(root.dataset[name] === value));
+    for (const group of document.querySelectorAll(".choice")) {
+      const buttons = [...group.children];
+      const isChosen = ({ dataset }) => Object.entries(root.dataset).some((pair) => pair.join("=") === dataset.set);
+      // Examples that aren't in the chosen language are shown in their first.
+      const chosen = buttons.find(isChosen) ?? buttons[0];
+      for (const button of buttons) button.setAttribute("aria-pressed", String(button === chosen));
     }
   };
 

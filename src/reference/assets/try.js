@@ -1,6 +1,7 @@
-// The forms on the reference page. They show the request as a curl command while you fill them in, and the response once you've sent it.
+// The forms on the reference page. Beside each, you see its request as code while you fill it in, and below it the response once you've sent it.
 document.addEventListener("DOMContentLoaded", () => {
   const root = document.documentElement;
+  const keyField = document.querySelector("#key");
   const shown = /^(content-type|etag|link|location|retry-after|x-total-count|x-request-id|idempotency-replayed)$/;
 
   const encode = (text) => encodeURIComponent(text.toWellFormed());
@@ -21,8 +22,10 @@ document.addEventListener("DOMContentLoaded", () => {
     let path = form.dataset[format] ?? form.dataset.json;
     const query = [];
     const headers = {};
-    for (const { name, value, dataset } of form.querySelectorAll("input")) {
-      if (value === "") continue;
+    for (const input of form.querySelectorAll("input")) {
+      const { name, dataset } = input;
+      const value = input.type === "checkbox" ? String(Number(input.checked)) : input.value;
+      if (value === (dataset.default ?? "")) continue;
       const encoded = encode(value).replaceAll("%2C", ",");
       if (dataset.in === "path") path = path.replace(`{${name}}`, encoded);
       if (dataset.in === "query") query.push(`${name}=${encoded}`);
@@ -34,20 +37,83 @@ document.addEventListener("DOMContentLoaded", () => {
     return { method: form.dataset.method, path: path + (query.length > 0 ? `?${query.join("&")}` : ""), headers, body };
   };
 
-  const quote = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
+  // The request as code. Without a key, the code reads it from the environment.
 
-  const curlOf = ({ method, path, headers, body }) => {
-    const parts = ['-H "X-API-AUTH: $KEY"'];
+  const shell = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
+
+  const toCurl = ({ method, url, headers, body }, key) => {
+    const parts = [key ? `-H ${shell(`X-API-AUTH: ${key}`)}` : '-H "X-API-AUTH: $KEY"'];
     if (method !== (body === undefined ? "GET" : "POST")) parts.push(`-X ${method}`);
-    if (path.includes("[")) parts.push("-g");
-    for (const [name, value] of Object.entries(headers)) parts.push(`-H ${quote(`${name}: ${value}`)}`);
+    if (url.includes("[")) parts.push("-g");
+    for (const [name, value] of Object.entries(headers)) parts.push(`-H ${shell(`${name}: ${value}`)}`);
     // After `-d`, curl takes `@...` for a file name.
-    if (body !== undefined) parts.push(`${body.startsWith("@") ? "--data-raw" : "-d"} ${quote(body)}`);
-    return `curl ${parts.join(" ")} \\\n  ${quote(location.origin + path)}`;
+    if (body !== undefined) parts.push(`${body.startsWith("@") ? "--data-raw" : "-d"} ${shell(body)}`);
+    return `curl ${parts.join(" \\\n  ")} \\\n  ${shell(url)}`;
   };
 
-  const showLine = (form) => {
-    form.querySelector(".line").textContent = curlOf(requestOf(form));
+  /** Each language's way to write headers, from pairs of code. */
+  const list = (pairs, separator, indent) => pairs.map((pair) => `\n${indent}${pair.join(separator)},`).join("");
+
+  const toJavascript = ({ method, url, headers, body }, key) => {
+    const literal = (text) => `\`${text.replace(/[\\`]|\$\{/g, "\\$&")}\``;
+    const pairs = [["X-API-AUTH", key], ...Object.entries(headers)].map(([name, value]) => [
+      JSON.stringify(name),
+      value ? JSON.stringify(value) : "process.env.KEY",
+    ]);
+    const members = [`headers: {${list(pairs, ": ", "    ")}\n  }`];
+    if (method !== "GET") members.unshift(`method: "${method}"`);
+    if (body !== undefined) members.push(`body: ${literal(body)}`);
+    return `const response = await fetch(${JSON.stringify(url)}, {${list(
+      members.map((one) => [one]),
+      "",
+      "  ",
+    )}\n});\nconsole.log(response.status, await response.text());`;
+  };
+
+  const toPython = ({ method, url, headers, body }, key) => {
+    const literal = (text) => `"""${text.replaceAll("\\", "\\\\").replace(/"(?="")|"$/g, '\\"')}"""`;
+    const pairs = [["X-API-AUTH", key], ...Object.entries(headers)].map(([name, value]) => [
+      JSON.stringify(name),
+      value ? JSON.stringify(value) : 'os.environ["KEY"]',
+    ]);
+    const members = [JSON.stringify(url), `method="${method}"`, `headers={${list(pairs, ": ", "        ")}\n    }`];
+    if (body !== undefined) members.push(`data=${literal(body)}.encode()`);
+    return `import os, urllib.request\n\nrequest = urllib.request.Request(${list(
+      members.map((one) => [one]),
+      "",
+      "    ",
+    )}\n)\nwith urllib.request.urlopen(request) as response:\n    print(response.status, response.read().decode())`;
+  };
+
+  const toPhp = ({ method, url, headers, body }, key) => {
+    const literal = (text) => `'${text.replace(/[\\']/g, "\\$&")}'`;
+    const lines = [
+      key ? literal(`X-API-AUTH: ${key}`) : "'X-API-AUTH: ' . getenv('KEY')",
+      ...Object.entries(headers).map(([name, value]) => literal(`${name}: ${value}`)),
+    ];
+    const pairs = [
+      ["'method'", `'${method}'`],
+      [
+        "'header'",
+        `[${list(
+          lines.map((one) => [one]),
+          "",
+          "        ",
+        )}\n    ]`,
+      ],
+      ["'ignore_errors'", "true"],
+    ];
+    if (body !== undefined) pairs.push(["'content'", literal(body)]);
+    return `<?php\n$context = stream_context_create(['http' => [${list(pairs, " => ", "    ")}\n]]);\necho file_get_contents(${literal(url)}, false, $context);`;
+  };
+
+  const writers = { sh: toCurl, js: toJavascript, python: toPython, php: toPhp };
+
+  const showCode = (form) => {
+    const { path, ...request } = requestOf(form);
+    const write = writers[root.dataset.lang] ?? toCurl;
+    const code = form.closest(".operation").querySelector(".line");
+    code.textContent = write({ ...request, url: location.origin + path }, keyField.value.trim());
   };
 
   const readable = (text, type) => {
@@ -82,9 +148,10 @@ document.addEventListener("DOMContentLoaded", () => {
 
   const send = async (form) => {
     const { method, path, headers, body } = requestOf(form);
-    const key = document.querySelector("#key").value.trim();
+    const key = keyField.value.trim();
     const isDelete = method === "DELETE" || /^\s*delete\s*$/i.test(headers["X-HTTP-Method-Override"]);
-    if (isDelete && !mayDelete(key)) return show(form, "Not sent", "Nothing was deleted.");
+    if (isDelete && !/[?&]dryRun=1/.test(path) && !mayDelete(key))
+      return show(form, "Not sent", "Nothing was deleted.");
     const all = { ...headers, ...(key ? { "X-API-AUTH": key } : {}) };
     const response = await fetch(path, { method, headers: all, body, cache: "no-store" });
     const lines = [...response.headers]
@@ -96,15 +163,16 @@ document.addEventListener("DOMContentLoaded", () => {
     show(form, `${response.status} ${response.statusText}`, lines.join("\n") + content);
   };
 
-  for (const form of document.querySelectorAll(".try form")) {
-    form.addEventListener("input", () => showLine(form));
-    form.closest("details").addEventListener("toggle", () => showLine(form));
+  const all = document.querySelectorAll(".try form");
+  const showAll = () => all.forEach(showCode);
+  for (const form of all) {
+    form.addEventListener("input", () => showCode(form));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       send(form).catch((error) => show(form, "No response", String(error)));
     });
   }
-  document.addEventListener("choice", () => {
-    for (const form of document.querySelectorAll(".try[open] form")) showLine(form);
-  });
+  document.addEventListener("choice", showAll);
+  keyField.addEventListener("input", showAll);
+  showAll();
 });

@@ -56,8 +56,7 @@ import examples from "../../../examples/README.md" with { type: "text" };
 import { escapeHtml } from "../../lib/text.ts";
 import type { ErrorCode } from "../../model/errors.ts";
 import { type ClientPackage, withClientVersion } from "../client-package.ts";
-import { asksForKey, keyBox } from "./key-box.ts";
-import { formsPolicy, keyScript, type Link, type LinkGroup, pagePolicy, toPage } from "./layout.ts";
+import { type Link, type LinkGroup, toPage } from "./layout.ts";
 import { renderMarkdown } from "./markdown.ts";
 
 // Markdown files are imported, so that a single executable contains them.
@@ -172,28 +171,17 @@ const guideLists: readonly LinkGroup[] = [
 
 const problemLists: readonly LinkGroup[] = [{ title: "Errors", links: problemPages.map(toLink) }];
 
-/** A page as HTML. */
-interface HtmlPage {
-  readonly html: string;
-  /** `Content-Security-Policy`. */
-  readonly policy: string;
-}
-
 /**
- * Renders all pages made from Markdown, by path.
+ * Renders all pages made from Markdown as HTML, by path.
  * @param isServed whether this server has a path under /docs. Links to other files in the repository become plain text
  * @param client for its version; undefined if it wasn't built
  */
 export function renderPages(
   isServed: (path: string) => boolean,
   client: ClientPackage | undefined,
-): Map<string, HtmlPage> {
+): Map<string, string> {
   return new Map(
-    guidePages.map((page) => {
-      const withVersion = { ...page, text: withClientVersion(page.text, client) };
-      const policy = asksForKey(page) ? formsPolicy : pagePolicy;
-      return [page.path, { html: render(withVersion, isServed), policy }];
-    }),
+    guidePages.map((page) => [page.path, render({ ...page, text: withClientVersion(page.text, client) }, isServed)]),
   );
 }
 
@@ -201,16 +189,14 @@ function render(page: GuidePage, isServed: (path: string) => boolean): string {
   const { path, text, folder, section } = page;
   const { html, headings } = renderMarkdown(text, folder, isServed);
   const place = chapters.findIndex((chapter) => chapter.path === path);
-  const body = asksForKey(page) ? html.replace("</h1>\n", (title) => `${title}${keyBox("Your API key")}\n`) : html;
   return toPage({
     title: titleOf(text),
-    content: body + (place === -1 ? "" : pageLinks(chapters[place - 1], chapters[place + 1])),
+    content: html + (place === -1 ? "" : pageLinks(chapters[place - 1], chapters[place + 1])),
     path,
     section,
     side: section === "/docs/problems" ? problemLists : guideLists,
     contents: headings.map(({ id, title }) => ({ path: `#${id}`, title })),
     markdown: `${path}.md`,
-    extraScripts: asksForKey(page) ? [keyScript.path] : [],
   });
 }
 

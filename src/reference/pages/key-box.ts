@@ -1,21 +1,12 @@
-// The field for the API key, and the note at each example and form that changes records. `assets/key.js` asks the server which site the key belongs to, and
-// updates them.
-
-import { escapeHtml } from "../../lib/text.ts";
+// The reference's field for the API key, and the note at each example and form that changes records. `assets/key.js` asks the server which site the key
+// belongs to, and updates the notes of the forms.
 
 /** Without scripts, it isn't shown. */
-export function keyBox(label: string): string {
-  return `<div class="key js"><label for="key">${escapeHtml(label)}</label><input id="key" type="password" autocomplete="off" spellcheck="false" placeholder="Paste your key here" aria-describedby="key-meaning"><p class="quiet" id="key-meaning" role="status">Paste your key to see which site these examples will change. It’s sent only to this server, and forgotten when you leave the page.</p></div>`;
-}
+export const keyBox =
+  '<div class="key js"><label for="key">Your API key</label><input id="key" type="password" autocomplete="off" spellcheck="false" placeholder="Paste your key here" aria-describedby="key-meaning"><p class="quiet" id="key-meaning" role="status">For the forms and examples on this page, which show it. It’s sent only to this server, and forgotten when you leave the page.</p></div>';
 
 /** The note without a known key. */
 export const writeWarning = '<p class="writes">This changes records on the site your key belongs to.</p>';
-
-/** Whether a Markdown page needs the field, because its examples may change records on this server. */
-export function asksForKey({ text }: { readonly text: string }): boolean {
-  const blocks = [...text.matchAll(/^```(sh|js|python)\n([\s\S]*?)^```/gm)];
-  return blocks.some(([, language = "", code = ""]) => countWrites(code, language) > 0);
-}
 
 /** Matches calls that write, by language. In the shell, a command is a line. A call that's visibly a dry run doesn't count. */
 const writes: Readonly<Record<string, RegExp>> = {

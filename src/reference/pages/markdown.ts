@@ -87,7 +87,12 @@ function createMarked(folder: string, isServed: (path: string) => boolean): Mark
         return codeBlock(blocks?.[0] ?? toBlock(token));
       },
       codespan({ text }) {
-        return `<code>${withAddress(escapeHtml(text))}</code>`;
+        // Otherwise, browsers would break lines after the hyphens of names and options.
+        const html = escapeHtml(text).replaceAll(
+          /(?<![\w-])-{0,2}\w+(?:-\w+)+(?![\w-])|(?<![\w-])--?[a-z]\w*(?![\w-])/gi,
+          (word) => (word.length > 30 ? word : `<span class="whole">${word}</span>`),
+        );
+        return `<code>${withAddress(html)}</code>`;
       },
       // An empty header cell becomes a data cell, so that screen readers don't announce an empty header.
       tablecell({ tokens, header }) {
@@ -211,9 +216,16 @@ function withAddress(html: string, address = exampleAddress): string {
 
 /** The same example in several languages, of which the reader sees one. */
 function languageTabs(blocks: readonly CodeBlock[]): string {
-  const buttons = blocks.map(({ language }) => choiceButton("lang", language, labels[language] ?? language));
   const bodies = blocks.map((block) => codeBlock(block, `in-${block.language}`));
-  return `<div class="tabs">${choice("Language", buttons)}${bodies.join("")}</div>\n`;
+  return `<div class="tabs">${languageChoice(blocks.map(({ language }) => language))}${bodies.join("")}</div>\n`;
+}
+
+/** Buttons that select the language of all examples on a page. */
+export function languageChoice(languages: readonly string[]): string {
+  return choice(
+    "Language",
+    languages.map((language) => choiceButton("lang", language, labels[language] ?? language)),
+  );
 }
 
 /** Buttons that select the format of all examples on a page. */

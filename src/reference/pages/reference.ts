@@ -14,7 +14,7 @@ import {
 } from "../openapi/document-reader.ts";
 import { keyBox, writeWarning } from "./key-box.ts";
 import { forms, keyScript, type LinkGroup, toAnchor, toPage } from "./layout.ts";
-import { codeBlock, formatChoice, renderMarkdown, renderSentence } from "./markdown.ts";
+import { codeBlock, formatChoice, languageChoice, renderMarkdown, renderSentence } from "./markdown.ts";
 
 interface ReferenceGroup {
   readonly tag: string;
@@ -32,7 +32,7 @@ export function referencePage(openapi: Schema): string {
   const content = `<h1>Reference</h1>
 ${introduction.html}
 <p>Machine-readable: OpenAPI <a href="/openapi.json">3.1</a> (<a href="/openapi.yaml">YAML</a>, <a href="/openapi.json?format=json">JSON operations only</a>) or <a href="/openapi.json?openapi=3.0">3.0</a>, including <a href="/docs/webhooks">webhooks</a>.</p>
-${keyBox("API key for the forms on this page")}
+${keyBox}
 ${sections.join("\n")}
 ${otherForms(document, groups)}`;
   return toPage({
@@ -73,7 +73,7 @@ ${operations}`;
 }
 
 function fieldDetails(document: OpenapiDocument, summary: string, schema: Schema): string {
-  return `<details><summary>${summary}</summary>${fieldList(document, schema)}</details>`;
+  return `<details open><summary>${summary}</summary>${fieldList(document, schema)}</details>`;
 }
 
 function operationSections(document: OpenapiDocument, pairs: readonly OperationPair[]): string {
@@ -137,23 +137,28 @@ function operationSection(document: OpenapiDocument, pair: OperationPair): strin
 <p>${renderSentence(operation.description)}</p>
 ${parameters.length > 0 ? `<h4>Parameters</h4>\n${parameterList(parameters)}` : ""}
 ${otherResponses(document, pair)}
+${tryForm(pair, parameters)}
 </div>
 <div class="shown">
 ${formatChoice()}
+${requestCode}
 ${bodyPart(pair)}
 ${successPart(document, pair)}
 </div>
-${tryForm(pair, parameters)}
 </section>`;
 }
 
+/** `assets/try.js` shows the request of the operation's form here, in the reader's language. */
+const requestCode = `<div class="tabs js">${languageChoice(["sh", "js", "python", "php"])}<div class="code"><div class="bar"><span>Request</span><button type="button" class="copy">Copy</button></div><pre tabindex="0" role="group" aria-label="The request as code"><code class="line"></code></pre></div></div>`;
+
+/** The request has one example of a body, so this is for bodies with several. */
 function bodyPart({ formats, operation }: OperationPair): string {
-  if (!operation.requestBody) return "";
-  const title = operation.requestBody.required === false ? "Body, optional" : "Body";
+  const [media] = Object.values(operation.requestBody?.content ?? {});
+  if (!media?.examples) return "";
   const blocks = Object.entries(formats).map(([name, one]) =>
     exampleBlock(name, one.operation.requestBody?.content, "Body"),
   );
-  return `<h4>${title}</h4>\n${blocks.join("")}`;
+  return `<h4>Body with each method</h4>\n${blocks.join("")}`;
 }
 
 /** Shows the last 2xx response, because 201 tells readers more than 200. */
@@ -324,8 +329,7 @@ function tryForm({ method, formats, operation }: OperationPair, parameters: read
 <form data-method="${method.toUpperCase()}"${paths.join("")}>
 <div class="grid">${parameters.map((parameter) => inputFor(id, parameter, !(isWriting && isIdInPath(parameter)))).join("")}</div>
 ${bodies.join("")}
-<div class="code"><div class="bar"><span>curl</span><button type="button" class="copy">Copy</button></div><pre tabindex="0" role="group" aria-label="The request as curl"><code class="language-sh line"></code></pre></div>
-${isWriting ? writeWarning : ""}<button type="submit" class="send">Send</button>
+${isWriting ? `${writeWarning}<p class="dry quiet">With <code>dryRun</code>, nothing is stored.</p>` : ""}<button type="submit" class="send">Send</button>
 <div class="result" role="status"></div>
 </form></details>`;
 }
@@ -346,18 +350,22 @@ function withoutId(example: string | undefined, hasIdInPath: boolean): string | 
 
 /** @param isFilledIn whether a required parameter starts with its example */
 function inputFor(operation: string, parameter: DocumentedParameter, isFilledIn: boolean): string {
-  const { name, in: place, required, style } = parameter;
+  const { name, in: place, required, style, schema } = parameter;
   const id = `${operation}-${name}`;
+  if (String(schema.enum) === "0,1") {
+    const isOn = schema.default === "1" || onAtFirst.has(id);
+    return `<div class="switch"><input type="checkbox" role="switch" id="${id}" name="${name}" data-in="${place}" data-default="${schema.default}"${isOn ? " checked" : ""}><label for="${id}">${name}</label></div>`;
+  }
   const typed = typedForm(parameter);
   const [label, kind] = style === "deepObject" ? [name, "typed"] : [name, place];
   const hint = typed === name ? "" : ` placeholder="${escapeHtml(typed)}"`;
-  const filledIn = isFilledIn && required ? exampleValue(parameter) : firstValues[id];
+  const filledIn = isFilledIn && required ? exampleValue(parameter) : undefined;
   const value = filledIn === undefined ? "" : ` value="${escapeHtml(String(filledIn))}"`;
   return `<div><label for="${id}">${escapeHtml(label)}</label><input id="${id}" name="${escapeHtml(name)}" data-in="${kind}"${hint}${value}${required ? " required" : ""} autocomplete="off" spellcheck="false"></div>`;
 }
 
-/** Initial values of optional parameters, so that the first attempt to change many records stores nothing. */
-const firstValues: Readonly<Record<string, string>> = { "sendBatch-dryRun": "1", "undoRun-dryRun": "1" };
+/** The switches that are on at first, so that the first attempt to change many records stores nothing. */
+const onAtFirst: ReadonlySet<string> = new Set(["sendBatch-dryRun", "undoRun-dryRun"]);
 
 function exampleValue({ example, schema }: DocumentedParameter): unknown {
   return example ?? (schema.enum as readonly unknown[] | undefined)?.[0] ?? "";

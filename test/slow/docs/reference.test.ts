@@ -49,7 +49,7 @@ for (const [device, width, height] of sizes) {
   });
 }
 
-test("the form of an operation sends a request with a pasted key, and its curl line works when pasted", async () => {
+test("the form of an operation sends a request with a pasted key, and its code works in every language", async () => {
   const watched = await openPage(browser, server.url, 1280, 900);
   const { page } = watched;
   await page.goto(`${server.url}/docs`);
@@ -60,13 +60,57 @@ test("the form of an operation sends a request with a pasted key, and its curl l
   await form.getByRole("button", { name: "Send" }).click();
   await form.locator(".result").getByText('"Dispatched"').waitFor();
   expect(await form.locator(".result").textContent()).toContain("x-total-count: 1");
-  const line = (await form.locator(".line").textContent()) as string;
+  const line = await codeOf(page, "listOrderStatuses");
   expect(line).toContain("filter[Name][contains]=disp");
-  expect(line).not.toContain(server.key);
-  const pasted = Bun.spawnSync(["bash", "-c", line], { env: { ...process.env, KEY: server.key } });
-  expect(pasted.stdout.toString()).toBe('[{"ID":3,"Name":"Dispatched"}]');
+  for (const key of [server.key, ""]) {
+    await page.locator("#key").fill(key);
+    for (const language of Object.keys(runners)) {
+      await page.locator("#listOrderStatuses").getByRole("button", { name: language, exact: true }).click();
+      const code = await codeOf(page, "listOrderStatuses");
+      expect([language, code.includes(server.key)]).toEqual([language, key !== ""]);
+      expect([language, runCode(code, language)]).toEqual([
+        language,
+        expect.stringContaining('[{"ID":3,"Name":"Dispatched"}]'),
+      ]);
+    }
+  }
   await expectQuiet(watched);
 }, 120_000);
+
+test("the code of a write keeps every character of its body and headers, in every language", async () => {
+  const { page } = await openPage(browser, server.url, 1280, 900);
+  await page.goto(`${server.url}/docs`);
+  const name = 'It\'s "on" \\ `$KEY` §{x} """ \'\'\' é 😀'.replace("§", "$");
+  const form = await openForm(page, "createOrderStatus");
+  await form.getByLabel("Body in JSON").fill(JSON.stringify({ Name: name }));
+  await form.getByLabel("Idempotency-Key").fill('it\'s "a" \\ $KEY');
+  await form.getByRole("switch", { name: "dryRun" }).check();
+  for (const language of Object.keys(runners)) {
+    await page.locator("#createOrderStatus").getByRole("button", { name: language, exact: true }).click();
+    const output = runCode(await codeOf(page, "createOrderStatus"), language);
+    expect([language, output]).toEqual([language, expect.stringContaining(JSON.stringify(name))]);
+  }
+  await page.context().close();
+}, 120_000);
+
+/** How to run code in each language, by the name on its button. */
+const runners: Record<string, readonly string[]> = {
+  curl: ["bash", "-c"],
+  JavaScript: ["node", "--input-type=module", "-e"],
+  Python: ["python3", "-c"],
+  ...(Bun.which("php") ? { PHP: ["php", "-r"] } : {}),
+};
+
+function runCode(code: string, language: string): string {
+  const command = [...(runners[language] as readonly string[]), code.replace("<?php\n", "")];
+  const { stdout, stderr } = Bun.spawnSync(command, { env: { ...process.env, KEY: server.key } });
+  return stdout.toString() || stderr.toString();
+}
+
+/** The code beside an operation, for its form as it's filled in. */
+async function codeOf(page: Page, operation: string): Promise<string> {
+  return (await page.locator(`#${operation} .line`).textContent()) as string;
+}
 
 test("the form of an operation in XML sends XML, and shows the response: the record, or the problem", async () => {
   const watched = await openPage(browser, server.url, 1280, 900);
@@ -88,9 +132,9 @@ test("the form of an operation in XML sends XML, and shows the response: the rec
     expect((await received).status()).toBe(status);
     await form.locator(".result").getByText(shown).waitFor();
   }
-  const line = (await form.locator(".line").textContent()) as string;
-  const pasted = Bun.spawnSync(["bash", "-c", line], { env: { ...process.env, KEY: server.key } });
-  expect(pasted.stdout.toString()).toContain(`<Name>It's &amp; "on" $KEY</Name>`);
+  await page.locator("#key").fill("");
+  const pasted = runCode(await codeOf(page, "createOrderStatus"), "curl");
+  expect(pasted).toContain(`<Name>It's &amp; "on" $KEY</Name>`);
   expect(watched.foreignRequests).toEqual([]);
 }, 120_000);
 
@@ -111,14 +155,13 @@ test("a form escapes each character of a filter once", async () => {
   for (const name of names) {
     const id = await create(name);
     await form.getByLabel("filter").fill(`filter[Name]=${name}&filter[ID][in]=${id},${id + 1}`);
-    const line = (await form.locator(".line").textContent()) as string;
-    const pasted = Bun.spawnSync(["bash", "-c", line], { env: { ...process.env, KEY: server.key } });
-    expect(JSON.parse(pasted.stdout.toString()).map(({ Name }: { Name: string }) => Name)).toEqual([name]);
+    const pasted = runCode(await codeOf(page, "listBrands"), "curl");
+    expect(JSON.parse(pasted).map(({ Name }: { Name: string }) => Name)).toEqual([name]);
   }
   await page.context().close();
 }, 120_000);
 
-test("with a live key, every page says which site its examples change, and a delete asks first", async () => {
+test("with a live key, the reference says which site its forms change, and a delete asks first unless it's a dry run", async () => {
   const watched = await openPage(browser, server.url, 1280, 900);
   const { page } = watched;
   await page.goto(`${server.url}/docs`);
@@ -131,6 +174,12 @@ test("with a live key, every page says which site its examples change, and a del
   expect(await form.locator(".writes").textContent()).toBe("This changes the live site demo.");
 
   await id.fill("3");
+  await form.getByRole("switch", { name: "dryRun" }).check();
+  expect(await form.locator(".writes").isVisible()).toBe(false);
+  await form.getByRole("button", { name: "Send" }).click();
+  await form.locator(".result").getByText("Café Étoile").waitFor();
+  await form.getByRole("switch", { name: "dryRun" }).uncheck();
+  expect(await form.locator(".writes").isVisible()).toBe(true);
   page.once("dialog", (dialog) => dialog.dismiss());
   await form.getByRole("button", { name: "Send" }).click();
   await form.locator(".result").getByText("Nothing was deleted.").waitFor();
@@ -145,13 +194,12 @@ test("with a live key, every page says which site its examples change, and a del
   await form.locator(".result").getByText("Café Étoile").waitFor();
 
   await page.goto(`${server.url}/docs/getting-started`);
-  expect(await page.locator(".writes").first().textContent()).toBe("This changes the live site demo.");
-  expect(await page.locator("#key").inputValue()).toBe("");
+  expect(await page.locator("#key").count()).toBe(0);
   expect(await page.evaluate<string>("JSON.stringify({ ...sessionStorage, ...localStorage })")).not.toContain("sfk_");
   await expectQuiet(watched);
 }, 120_000);
 
-test("with a sandbox key, every page says that only the sandbox changes, and a delete does not ask", async () => {
+test("with a sandbox key, the reference says that only the sandbox changes, and a delete does not ask", async () => {
   const demo = await startDemo();
   try {
     const { page } = await openPage(browser, demo.url, 375, 800);
@@ -195,6 +243,12 @@ test("a chosen language and format hold on every page, and copying gives the exa
   const copied = await page.evaluate<string>("navigator.clipboard.readText()");
   expect(copied).toStartWith("import json, os, urllib.request\n");
   expect(copied).toContain(`"${server.url}/restapi/brands/2.json"`);
+  await page.goto(`${server.url}/docs`);
+  await page.locator("#listBrands").getByRole("button", { name: "PHP" }).click();
+  await page.goto(`${server.url}/docs/authentication`);
+  // The page has no PHP.
+  expect(await page.getByRole("button", { name: "curl" }).first().getAttribute("aria-pressed")).toBe("true");
+  expect(await page.getByText("curl -H").first().isVisible()).toBe(true);
   await context.close();
 }, 120_000);
 
