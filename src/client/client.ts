@@ -1,4 +1,4 @@
-// A typed client without dependencies, for browsers, Node, Bun and Deno. `createClient` validates the options, and returns an object with a
+// A typed client without dependencies, for browsers, Node, Bun, Deno and React Native. `createClient` validates the options, and returns an object with a
 // collection per resource (record-collection.ts; record-types.ts has the generated types of the records). Each method builds a `ClientRequest`, which
 // `createSend` (send.ts) sends over HTTP, with headers, a time limit, retries (wait.ts) and errors. All of a client's requests share one queue, which
 // keeps to the key's rate limit (request-queue.ts).
