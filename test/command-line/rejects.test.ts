@@ -3,9 +3,9 @@
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { openWorkbook } from "../../src/formats/workbook/workbook.ts";
-import { toWorkbook } from "../support/console/workbooks.ts";
 import { openWorkspace } from "../support/programs/command.ts";
 import { waitUntil } from "../support/time.ts";
+import { toWorkbook } from "../support/workbooks.ts";
 
 let site = "";
 let sites = 0;

@@ -2,8 +2,8 @@
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
-import { toWorkbook } from "../support/console/workbooks.ts";
 import { openWorkspace } from "../support/programs/command.ts";
+import { toWorkbook } from "../support/workbooks.ts";
 
 const unused = Array.from({ length: 60 }, (_, n) => `site-${n}`);
 const workspace = openWorkspace();

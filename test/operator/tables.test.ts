@@ -8,7 +8,7 @@ import { describeColumns } from "../../src/operator/import/column-guess.ts";
 import { type FileContent, openTable, readTableRows } from "../../src/operator/import/file-rows.ts";
 import type { TableOptions } from "../../src/operator/import/open-table.ts";
 import { brand } from "../../src/resources/brand.ts";
-import { toWorkbook, toWorkbookOfXml } from "../support/console/workbooks.ts";
+import { toWorkbook, toWorkbookOfXml } from "../support/workbooks.ts";
 
 type Cells = readonly (string | number)[];
 

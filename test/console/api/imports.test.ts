@@ -11,9 +11,9 @@ import { createSite, getSite } from "../../../src/operator/sites/sites.ts";
 import { brand } from "../../../src/resources/brand.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../../support/console/server.ts";
 import { useConsole } from "../../support/console/use-console.ts";
-import { toWorkbook } from "../../support/console/workbooks.ts";
 import { engines } from "../../support/engine/engines.ts";
 import { waitUntil } from "../../support/time.ts";
+import { toWorkbook } from "../../support/workbooks.ts";
 
 const bytes = (text: string) => new Uint8Array(Buffer.from(text));
 const octets = { "Content-Type": "application/octet-stream" };

@@ -5,8 +5,8 @@ import type { Page } from "playwright-core";
 import { findings } from "../../../support/console/axe.ts";
 import { drawn, openBrowser, openPage } from "../../../support/console/browser.ts";
 import { startTestConsole } from "../../../support/console/server.ts";
-import { toWorkbook } from "../../../support/workbooks.ts";
 import { waitUntil } from "../../../support/time.ts";
+import { toWorkbook } from "../../../support/workbooks.ts";
 
 const server = await startTestConsole();
 const anna = await server.signIn("anna");
