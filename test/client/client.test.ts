@@ -84,9 +84,9 @@ describe("the client", () => {
     const problem = await problemOf(client.brands.create({ Name: "", Address: { Country: "Britain" } }));
     expect(problem).toMatchObject({ status: 400, code: "invalid-record", instance: expect.any(String) });
     expect(problem.errors.map(({ field }) => field)).toEqual(["Name", "Address.Country"]);
-    const [required, tooLong] = problem.errors;
+    const [required, country] = problem.errors;
     // The code tells the type which parameters there are.
-    expect(tooLong?.code === "too-long" && (tooLong.max satisfies number)).toBe(3);
+    expect(country?.code === "invalid-country" && (country.suggestion satisfies string | undefined)).toBe("GB");
     // @ts-expect-error this code has no parameter
     expect(required?.code === "required" && required.max).toBeUndefined();
     expect([problem.title, problem.detail]).toEqual(["The record is invalid", problem.message]);
