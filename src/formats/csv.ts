@@ -37,7 +37,7 @@ export interface TableRow {
 }
 
 /** A row, and the error in its quoting, if there is one. */
-export interface CsvRow extends TableRow {
+interface CsvRow extends TableRow {
   readonly fault: CsvError | undefined;
 }
 
@@ -63,7 +63,7 @@ const delimiters = [",", ";", "\t", "|"];
 export const maxTopRows = 20;
 
 /** How well the first rows of a file fit when they are split by a delimiter. */
-export interface Fit {
+interface Fit {
   readonly score: number;
   /** Whether more rows would not change it. */
   readonly isFinal: boolean;

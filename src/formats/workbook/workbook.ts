@@ -17,7 +17,7 @@ import { elementIn, elementsIn, localName } from "./part-reader.ts";
 import { SharedStrings } from "./shared-strings.ts";
 import { type ByteSource, damagedError, tooLargeError, workbookLimits } from "./workbook-limits.ts";
 
-export interface Workbook {
+interface Workbook {
   /** Worksheets in the workbook's order. */
   readonly sheets: readonly { readonly name: string; readonly isHidden: boolean }[];
   /**
@@ -37,7 +37,7 @@ export interface SheetRow {
   readonly warnings?: readonly CellWarning[] | undefined;
 }
 
-export interface CellWarning {
+interface CellWarning {
   /** From 0. */
   readonly column: number;
   readonly detail: string;
