@@ -11,8 +11,8 @@ import { type ClientOptions, toSettings } from "./options.ts";
 import { WriteCollection } from "./record-collection.ts";
 import { type Collections, paths } from "./record-types.ts";
 import { RequestQueue } from "./request-queue.ts";
-import { createSend } from "./send.ts";
-import type { StorefrontClient } from "./storefront-client.ts";
+import { createSend, type ParsedResponse } from "./send.ts";
+import type { StorefrontClient, StorefrontKey } from "./storefront-client.ts";
 
 export type {
   BatchOperation,
@@ -46,7 +46,7 @@ export type {
 } from "./record-collection.ts";
 export type * from "./record-types.ts";
 export type { CallOptions } from "./send.ts";
-export type { StorefrontClient } from "./storefront-client.ts";
+export type { StorefrontClient, StorefrontKey } from "./storefront-client.ts";
 export {
   type FailureReason,
   type FieldError,
@@ -83,6 +83,8 @@ export function createClient(options: ClientOptions): StorefrontClient {
   const collections = Object.entries(paths).map(([name, path]) => [name, new WriteCollection(send, path)]);
   return {
     ...(Object.fromEntries(collections) as Collections),
+    key: async (calling = {}) =>
+      ((await send({ method: "GET", path: "key.json", ...calling })) as ParsedResponse).body as StorefrontKey,
     batch: (operations: readonly object[], options = {}) => sendBatch(send, operations, options) as Promise<never>,
     undo: (run, options = {}) => undoRun(send, run, options),
     changes: (following) => followChanges(follow, following),

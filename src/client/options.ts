@@ -24,6 +24,11 @@ export interface ClientOptions {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** Called with every response, before the call throws or retries. If it throws, the call ends with that exception. */
   readonly onResponse?: (info: ResponseInfo) => void;
+  /**
+   * Called once, when the server says that the key expires within 30 days. If it throws, the call ends with that exception. Default: writes a warning to
+   * the console.
+   */
+  readonly onKeyExpiring?: (expires: Date) => void;
   /** Called before waiting to retry. If it throws, the call ends with that exception. */
   readonly onRetry?: (info: RetryInfo) => void;
 }
@@ -95,7 +100,22 @@ export function toSettings(options: ClientOptions): ClientSettings {
     methodOverride,
     fetch: toFetch(options.fetch),
     onResponse: options.onResponse,
+    onKeyExpiring: once(options.onKeyExpiring ?? warnOfExpiry),
     onRetry: options.onRetry,
+  };
+}
+
+function warnOfExpiry(expires: Date): void {
+  console.warn(`The Storefront API key expires at ${expires.toISOString()}. Ask the site's operator for a new one.`);
+}
+
+/** Only passes on the first call, whichever of the client's requests it comes from. */
+function once<T>(listener: (value: T) => void): (value: T) => void {
+  let isDone = false;
+  return (value) => {
+    if (isDone) return;
+    isDone = true;
+    listener(value);
   };
 }
 

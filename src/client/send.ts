@@ -130,6 +130,8 @@ async function sendOnce(
     };
     const response = await fetch(url, { ...init, signal: limited }).catch(rethrow);
     release(response);
+    const expires = response.headers.get("X-Key-Expires");
+    if (expires !== null) settings.onKeyExpiring(new Date(expires));
     onResponse?.({
       ...info,
       status: response.status,

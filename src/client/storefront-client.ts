@@ -3,9 +3,40 @@ import type { ChangesOptions, FeedResource, StorefrontChange } from "./changes.t
 import type { MirrorOptions } from "./mirror.ts";
 import type { WriteOptions } from "./record-collection.ts";
 import type { Collections, FeedRecords } from "./record-types.ts";
+import type { CallOptions } from "./send.ts";
+
+/** What an API key is for, and what it may do. */
+export interface StorefrontKey {
+  /** The start of the key, which is safe to show. */
+  readonly Prefix: string;
+  /** What the operator calls the key. May be empty. */
+  readonly Label: string;
+  /** The name of the site, or of the sandbox. */
+  readonly Site: string;
+  readonly SiteID: number;
+  readonly Sandbox: boolean;
+  /** Everything the key may do, such as `brands:write`. A newer server may have more rights. */
+  readonly Rights: readonly string[];
+  /** The networks from which the key can be used. If there are none, it can be used from anywhere. */
+  readonly Networks: readonly string[];
+  /** Null if it doesn't expire. */
+  readonly Expires: string | null;
+  /** Requests per second. Null, like the next two, if there's no limit. */
+  readonly Rate: number | null;
+  /** How many requests you can send at once, after a pause. */
+  readonly Burst: number | null;
+  /** How many requests are left right now. */
+  readonly Remaining: number | null;
+}
 
 /** A client of one site, with a collection per resource, batch requests, and two ways to follow changes. */
 export interface StorefrontClient extends Collections {
+  /**
+   * Returns what the client's API key is for: its site, whether that's a sandbox, what the key may do, when it expires, and how many requests are left.
+   * @example if ((await client.key()).Sandbox) console.log("this is only a test");
+   */
+  key(options?: CallOptions): Promise<StorefrontKey>;
+
   /**
    * Sends up to 10,000 writes in one request. By default it's all or nothing: if any operation is rejected, throws a StorefrontProblem whose `errors`
    * give each one's number. With `atomic: false`, operations succeed or fail independently, and a rejected one has a `Problem` as its result.

@@ -1,8 +1,8 @@
 // `storefront key`
 
 import { Command, Option } from "commander";
-import { type Scope, scopes } from "../model/api-key.ts";
 import type { Engine } from "../model/engine.ts";
+import { type Scope, scopes } from "../model/key-rights.ts";
 import {
   createKey,
   type IssuedKey,
@@ -33,13 +33,18 @@ interface KeySiteOptions {
 
 interface CreateOptions extends SiteOptions, KeySiteOptions {
   readonly label?: string;
-  readonly scope: Scope;
+  readonly scope?: Scope;
+  readonly can?: readonly string[];
+  readonly from?: readonly string[];
   readonly expires?: string;
   readonly rate?: string;
 }
 
 interface SetOptions extends CommonOptions {
   readonly label?: string;
+  readonly scope?: Scope;
+  readonly can?: readonly string[];
+  readonly from?: readonly string[];
   readonly rate?: string;
   readonly expires?: string;
 }
@@ -57,19 +62,46 @@ function createCommand(): Command {
     .option("--sandbox", "create a key for the site's sandbox, starting with sfk_test_; see `site sandbox`")
     .option("--label <text>", "what the key is for (default: none)")
     .addOption(
-      new Option("--scope <scope>", "what the key can do; write includes read").choices(scopes).default("write"),
+      scopeOption("what the key can do, in short; write includes read (default: write, or with --can, nothing more)"),
     )
+    .addOption(
+      canOption("single rights: brands:read, brands:write ..., changes:read or webhooks:write, separated by commas"),
+    )
+    .addOption(fromOption("up to 16 networks from which the key can be used, such as 203.0.113.0/24 (default: all)"))
     .option("--expires <duration>", "when the key expires, such as 90d, 12h, 30m or 10s from now (default: never)")
     .option("--rate <number>", "requests per second, 1 to 999999 (default: the server's --rate)")
     .action(async (options: CreateOptions) => {
       const now = Date.now();
       const expiresAt = options.expires === undefined ? undefined : now + parseDuration(options.expires);
-      const settings = { label: options.label, scope: options.scope, expiresAt, rate: parseRate(options.rate) };
+      const { label, from: networks } = options;
+      const settings = { label, rights: rightsIn(options), networks, expiresAt, rate: parseRate(options.rate) };
       const issued = await withEngine(options, async (engine) =>
         createKey(engine, await siteOfKey(engine, options), settings, now),
       );
       printIssued(options, issued);
     });
+}
+
+function scopeOption(description: string): Option {
+  return new Option("--scope <scope>", description).choices(scopes);
+}
+
+function canOption(description: string): Option {
+  return new Option("--can <rights>", description).argParser(addToList);
+}
+
+function fromOption(description: string): Option {
+  return new Option("--from <networks>", description).argParser(addToList);
+}
+
+function addToList(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, ...text.split(",").map((part) => part.trim())];
+}
+
+/** Undefined without `--scope` and `--can`. */
+function rightsIn({ scope, can }: Pick<SetOptions, "scope" | "can">): readonly string[] | undefined {
+  if (scope === undefined) return can;
+  return [scope, ...(can ?? [])];
 }
 
 /** The site, or with `--sandbox` its sandbox. @throws ProblemError `not-found`, or `conflict` if it's still being imported or copied */
@@ -98,7 +130,8 @@ function listCommand(): Command {
         "PREFIX",
         ...sites,
         "LABEL",
-        "SCOPE",
+        "RIGHTS",
+        "FROM",
         "RATE",
         "CREATED (UTC)",
         "EXPIRES (UTC)",
@@ -112,21 +145,26 @@ function listCommand(): Command {
 
 function setCommand(): Command {
   return withCommonOptions(new Command("set"))
-    .description("change a key's label, rate or expiry; takes effect immediately")
+    .description("change what a key can do, or its label, rate or expiry; takes effect immediately")
     .argument("<prefix>", "first 8 or more characters of the key (13 for a sandbox key), see `key list`")
     .option("--label <text>", "what the key is for")
+    .addOption(scopeOption("replace what the key can do; write includes read"))
+    .addOption(canOption("replace what the key can do, or with --scope, add to it; see `key create`"))
+    .addOption(fromOption("replace the networks from which the key can be used; `any` allows all"))
     .option("--rate <number>", "requests per second, 1 to 999999, or `default` for the server's --rate")
     .option("--expires <duration>", "when the key expires, such as 90d, 12h, 30m or 10s from now, or `never`")
     .action(async (prefix: string, options: SetOptions) => {
       const now = Date.now();
-      const { label, rate, expires } = options;
+      const { label, from, rate, expires } = options;
       const changes = {
         label,
+        rights: rightsIn(options),
+        networks: from?.join() === "any" ? [] : from,
         rate: rate === "default" ? null : parseRate(rate),
         expiresAt: expires === "never" ? null : expires === undefined ? undefined : now + parseDuration(expires),
       };
       if (Object.values(changes).every((value) => value === undefined))
-        throw new UsageError("nothing to change: add --label, --rate or --expires");
+        throw new UsageError("nothing to change: add --scope, --can, --from, --label, --rate or --expires");
       const key = await withEngine(options, (engine) => setKey(engine, prefix, changes, now));
       printResult(options, toKeyInfo(key, Date.now()), []);
       printMessage(`changed the key ${key.Prefix}`);
@@ -173,7 +211,8 @@ function toRow(key: ReturnType<typeof toKeyInfo>, hasSite: boolean): string[] {
     key.prefix,
     ...(hasSite ? [key.site] : []),
     key.label,
-    key.scope,
+    key.can.join(" ") || "none",
+    key.networks.join(" ") || "any",
     `${key.rate ?? "default"}`,
     toMinute(key.created),
     key.expires ? toMinute(key.expires) : "never",

@@ -29,8 +29,18 @@ export interface Format extends Encoding {
   /** Encodes a record, or some of its fields, as an item of a list. */
   part(resource: Resource, record: Partial<StorefrontRecord>): string;
   problem(problem: Problem): string;
+  /**
+   * Encodes a document that isn't a record. In XML, each member is an element, a list has an element per item, and null members are left out.
+   * @param name of its root element
+   */
+  document(name: string, value: PlainDocument): string;
   readonly feed: FeedEncoding;
   readonly batch: BatchFormat;
+}
+
+/** A list's name ends in `s`, and its items' name is the same without it. */
+export interface PlainDocument {
+  readonly [name: string]: string | number | boolean | null | readonly string[];
 }
 
 /** A feed page is `start`, then the items with `separator` between them, then `end`. */

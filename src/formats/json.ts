@@ -17,6 +17,7 @@ export const json: Format = {
   decode: (_resource, body) => decodeJson(fromUtf8(body), maxValues),
   part: (_resource, record) => JSON.stringify(record),
   problem: (problem) => JSON.stringify(problem),
+  document: (_name, value) => JSON.stringify(value),
   feed: {
     start: () => '{"Changes":[',
     item: changeObject,

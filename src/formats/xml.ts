@@ -3,8 +3,8 @@ import { recordEtag } from "../model/etag.ts";
 import { toDeclaredJson } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { xmlBatch } from "./batch-xml.ts";
-import type { Format } from "./format.ts";
-import { declaration, escapeEtag, problemElement, recordElement } from "./xml-elements.ts";
+import type { Format, PlainDocument } from "./format.ts";
+import { declaration, escapeEtag, escapeText, problemElement, recordElement } from "./xml-elements.ts";
 import { decodeXml } from "./xml-records.ts";
 
 export const xml: Format = {
@@ -19,6 +19,7 @@ export const xml: Format = {
   separator: "",
   listEnd: "</Results>",
   problem: (problem) => declaration + problemElement(problem),
+  document: (name, value) => declaration + plainElement(name, value),
   feed: {
     start: ({ next, hasMore }) => `${declaration}<Changes Next="${next}" More="${hasMore}">`,
     item: changeElement,
@@ -27,6 +28,16 @@ export const xml: Format = {
   },
   batch: xmlBatch,
 };
+
+function plainElement(name: string, value: PlainDocument[string] | PlainDocument): string {
+  if (value === null) return "";
+  const inside = Array.isArray(value)
+    ? value.map((item) => plainElement(name.slice(0, -1), item))
+    : typeof value === "object"
+      ? Object.entries(value).map(([member, one]) => plainElement(member, one))
+      : [escapeText(String(value))];
+  return `<${name}>${inside.join("")}</${name}>`;
+}
 
 /** Only the double quotes of the entity tag need escaping. The other attributes are a cursor, a run, a time, names defined by this program, and numbers. */
 function changeElement(resource: Resource, { cursor, epoch, change, run }: FeedChange): string {

@@ -16,7 +16,7 @@ import { chooseCoding, wholeEncoders } from "./compression.ts";
 import { isNotModified } from "./conditional-requests.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { DocumentedServer, RenderedDocumentation, RenderedFile } from "./documentation-worker.ts";
-import { publicRoute, type RequestContext, type Route, siteRoute } from "./request-context.ts";
+import { publicRoute, type RequestContext, type Route } from "./request-context.ts";
 import { toCacheableResponse, toResponse } from "./responses.ts";
 
 interface DocumentationOptions {
@@ -28,16 +28,6 @@ interface DocumentationOptions {
 export type Documentation = ReturnType<typeof createDocumentation>;
 
 const documented = /^\/(?:$|docs(?:\/|$)|openapi\.|schemas\/|llms(?:-full)?\.txt$)/;
-
-/** Tells the pages which site a key belongs to and whether it's read-only, so they can say what an example would change. */
-const [sitePath, siteNameRoute] = siteRoute("/docs/site.json", {
-  readOperation: "look-up",
-  methods: ["GET", "HEAD"],
-  respond: (context) => {
-    const body = JSON.stringify({ Site: context.sandbox ?? context.site?.name, Scope: context.key?.scope });
-    return toResponse(context, 200, { type: "application/json", body: Buffer.from(body) });
-  },
-});
 
 export function createDocumentation(options: DocumentationOptions, { resources }: Pick<HttpDependencies, "resources">) {
   let paths: readonly string[] = ["/", "/docs", "/docs/guide", "/llms.txt", "/llms-full.txt", ...openapiPaths];
@@ -67,10 +57,7 @@ export function createDocumentation(options: DocumentationOptions, { resources }
           return respondWith(context, file.hasAddress ? addressed.get(`${key} ${addressOf(context, options)}`) : file);
         throw new ProblemError("not-found", missingClientDetail(path, client) ?? missingDetail(path));
       });
-      return (path: string): Route | undefined => {
-        if (path === sitePath) return siteNameRoute;
-        return documented.test(path) ? route : undefined;
-      };
+      return (path: string): Route | undefined => (documented.test(path) ? route : undefined);
     },
     /** Responds with an HTML page if a browser opened a page that doesn't exist (contract section 8); undefined for other clients and errors. */
     problemPage(context: RequestContext, error: unknown): Promise<WireResponse> | undefined {

@@ -9,6 +9,7 @@ import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { randomText } from "../lib/text.ts";
 import { ProblemError, RetryableError } from "../model/errors.ts";
+import type { Right } from "../model/key-rights.ts";
 import { methodAdvice } from "../model/parameters.ts";
 import { HeaderFields } from "../wire/header-fields.ts";
 import type { Handler, Incident, WireRequest } from "../wire/request.ts";
@@ -164,11 +165,15 @@ function createContext(
     key: undefined,
     sandbox: undefined,
     keyRejection: undefined,
+    neededRights: noRights,
+    keyExpires: undefined,
     isDryRun: false,
     batch: undefined,
     problem: undefined,
   };
 }
+
+const noRights: readonly Right[] = [];
 
 /** Stands in for a request that couldn't be read. */
 const unreadable: WireRequest = {

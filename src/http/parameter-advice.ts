@@ -10,7 +10,7 @@ import { basePath, fieldPaths, findTextField, type Resource } from "../model/res
 export interface QueryOwner {
   readonly kind: RequestKind;
   readonly format: Format;
-  /** The resource of the path; for the feed, batch requests and undo, all public resources. */
+  /** The resource of the path; for all other paths, all public resources. */
   readonly resources: readonly Resource[];
 }
 
@@ -87,6 +87,7 @@ const nouns: Record<RequestKind, string> = {
   batch: "a batch request",
   undo: "an undo",
   feed: "the feed",
+  key: "this path",
 };
 
 export function unknownParameterDetail(sent: Sent): string {
@@ -225,6 +226,8 @@ function idAdvice(sent: Sent, { resource, operator }: AskedField): string {
       return "set `ID` in each operation";
     case "undo":
       return "put the run in the body";
+    case "key":
+      return "leave it out; this is about the key that you send";
     case "feed":
       return `look a record up by its path, such as \`${path}/${id}.${owner.format.name}\``;
     default:
@@ -248,7 +251,7 @@ function inUrl(value: string): string {
 }
 
 function isRead({ owner: { kind } }: Sent): boolean {
-  return kind === "list" || kind === "look-up" || kind === "feed";
+  return kind === "list" || kind === "look-up" || kind === "feed" || kind === "key";
 }
 
 const paging =

@@ -2,8 +2,10 @@
 
 import type { Format } from "../formats/format.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
+import type { Limit } from "../lib/token-buckets.ts";
 import { ProblemError } from "../model/errors.ts";
 import type { Head } from "../model/head.ts";
+import type { Right } from "../model/key-rights.ts";
 import { toId } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import type { SiteView } from "../store/reads/site-views.ts";
@@ -50,6 +52,7 @@ export interface SiteRoute extends RouteBase {
 export interface ResourceRoute extends SiteRoute {
   readonly isList: boolean;
   readonly resource: Resource;
+  readonly rights: { readonly read: readonly Right[]; readonly write: readonly Right[] };
   readonly format: Format;
   /** Parses the query of a read; undefined if no parameter has an effect. @throws ProblemError `bad-request` */
   parseQuery(query: string): ListParameters | undefined;
@@ -72,8 +75,15 @@ export type KeyRejection =
   | "unknown"
   | "expired or revoked"
   | "of another site"
-  | "read-only"
+  | "from another network"
+  | "without the right"
   | "over its rate";
+
+export interface RateLimit {
+  readonly limit: Limit;
+  /** Whole tokens; 0 or less if the key is over its rate. */
+  readonly remaining: number;
+}
 
 interface BatchSummary {
   /** The number of batch operations or, for an undo, of records its run changed. */
@@ -99,11 +109,11 @@ export interface RequestContext extends RouteMatch {
   readonly contact: string | undefined;
   /** The request's own method or, for a POST, the one in `X-HTTP-Method-Override`. */
   readonly method: string;
-  /** The key's rate limit headers, for every response to the request. Only authorizer.ts sets them. */
-  rateLimit: Readonly<Record<string, string>> | undefined;
+  /** The key's rate limit, for the headers of every response to the request. Only authorizer.ts sets it. */
+  rateLimit: RateLimit | undefined;
   /** Milliseconds spent in a long poll, which don't make a request slow. */
   longPollMs: number;
-  /** The host's site. Only `authorization` sets this and the next three members, but mcp/read-request.ts copies them from the inner request. */
+  /** The host's site. Only `authorization` sets this and the next five members, but mcp/read-request.ts copies them from the inner request. */
   site: Site | undefined;
   /** Set even if the key was rejected; undefined if it's unknown. */
   key: ApiKey | undefined;
@@ -111,6 +121,10 @@ export interface RequestContext extends RouteMatch {
   sandbox: string | undefined;
   /** Undefined if the key wasn't rejected. */
   keyRejection: KeyRejection | undefined;
+  /** What the request needs, as far as its route knows. Checked whenever it's authorized again. */
+  neededRights: readonly Right[];
+  /** As in `X-Key-Expires`; undefined unless the key expires soon. */
+  keyExpires: string | undefined;
   /** Whether every response to the request has `X-Dry-Run`. Set by its route. */
   isDryRun: boolean;
   /** Undefined unless the request is a batch or an undo. Set by its route. */

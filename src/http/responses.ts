@@ -17,7 +17,7 @@ import {
 } from "../wire/response.ts";
 import { problemHeaders } from "./common/error-response.ts";
 import { type ContentCoding, compressList } from "./compression.ts";
-import type { RequestContext } from "./request-context.ts";
+import type { RateLimit, RequestContext } from "./request-context.ts";
 
 /** Headers that scripts from other origins may read. Only needed if the request has an `Origin` (Fetch section 3.2). */
 const exposedHeaders = [
@@ -30,6 +30,7 @@ const exposedHeaders = [
   "RateLimit-Policy",
   "Retry-After",
   "X-Dry-Run",
+  "X-Key-Expires",
   "X-Request-Id",
   "X-Sandbox",
   "X-Total-Count",
@@ -54,17 +55,32 @@ const headerPrefixes = new Map<string | undefined, string>();
 
 /** @param headers in addition to those every response has */
 export function toResponse(
-  { id, request, rateLimit, sandbox, isDryRun }: RequestContext,
+  { id, request, rateLimit, keyExpires, sandbox, isDryRun }: RequestContext,
   status: number,
   content: ResponseContent | null,
   headers: HeaderValues = {},
 ): WireResponse {
   let lines: HeaderParts = [headerPrefix(content?.type), id.parts, "\r\n", toHeaderLines(headers)];
-  if (rateLimit) lines = [lines, toHeaderLines(rateLimit)];
+  if (rateLimit) lines = [lines, toHeaderLines(rateLimitHeaders(rateLimit))];
+  if (keyExpires !== undefined) lines = [lines, toHeaderLines({ "X-Key-Expires": keyExpires })];
   if (sandbox !== undefined) lines = [lines, toHeaderLines({ "X-Sandbox": sandbox })];
   if (isDryRun) lines = [lines, dryRunHeader];
   if (request.headers.has("origin")) lines = [lines, exposeHeaders];
   return { status, headers: lines, body: content?.body ?? null };
+}
+
+/**
+ * Returns `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers). For a key in debt, no tokens remain, and the time until the bucket is
+ * full includes the debt.
+ */
+export function rateLimitHeaders({ limit, remaining }: RateLimit): Record<string, string> {
+  const { tokensPerSecond, maxTokens } = limit;
+  const window = Math.max(1, Math.round(maxTokens / tokensPerSecond));
+  const secondsToFull = Math.ceil((maxTokens - remaining) / tokensPerSecond);
+  return {
+    "RateLimit-Policy": `"key";q=${maxTokens};w=${window}`,
+    RateLimit: `"key";r=${Math.max(0, remaining)};t=${secondsToFull}`,
+  };
 }
 
 interface EncodedContent {

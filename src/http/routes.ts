@@ -12,6 +12,7 @@ import type { Documentation } from "./documentation.ts";
 import { feedRoutes } from "./feed/feed-routes.ts";
 import type { LongPolls } from "./feed/long-poll.ts";
 import { healthRoutes, type Readiness } from "./health.ts";
+import { keyRoutes } from "./key-route.ts";
 import { type McpOptions, mcpRoutes } from "./mcp/mcp-route.ts";
 import { createPathHint } from "./path-advice.ts";
 import type { QueryReader } from "./query.ts";
@@ -39,6 +40,7 @@ export function createRoutes(dependencies: RouteDependencies) {
   const batchPlaces = new BatchPlaces();
   const routes = new Map<string, Route>([
     ...healthRoutes(dependencies),
+    ...keyRoutes(dependencies),
     ...resourceRoutes({ ...dependencies, idempotencies }),
     ...batchRoutes({ ...dependencies, idempotencies, batchPlaces }),
     ...feedRoutes(dependencies),

@@ -30,6 +30,28 @@ export function toNetwork(text: string): IpNetwork | undefined {
   return begin.toString() === address.toString() ? [address, bits] : undefined;
 }
 
+/**
+ * Puts a network into its canonical form. A single address becomes a network of its own, and IPv4-mapped addresses (RFC 4291 section 2.5.5.2) become IPv4.
+ * Returns undefined if `text` is neither; otherwise the network, and whether it had no host bits that had to be cleared.
+ */
+export function toCanonicalNetwork(text: string): { readonly network: string; readonly isExact: boolean } | undefined {
+  const [, first = "", digits] = /^([^/]+)(?:\/(0|[1-9][0-9]{0,2}))?$/.exec(text) ?? [];
+  const address = toAddress(first);
+  const maxBits = (address?.toByteArray().length ?? 0) * 8;
+  const sentBits = digits === undefined ? maxBits : Number(digits);
+  if (!address || sentBits > maxBits) return undefined;
+  const isMapped = sentBits >= 96 && unmapped(address) !== address;
+  const [own, bits] = isMapped ? [unmapped(address), sentBits - 96] : [address, sentBits];
+  const { IPv4, IPv6 } = ipaddr;
+  const begin = (own.kind() === "ipv4" ? IPv4 : IPv6).networkAddressFromCIDR(`${own}/${bits}`);
+  return { network: `${begin}/${bits}`, isExact: begin.toString() === own.toString() };
+}
+
+/** Turns an IPv4-mapped address into the IPv4 address. */
+export function unmapped(address: IpAddress): IpAddress {
+  return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
+}
+
 export function isWithin(address: IpAddress, networks: readonly IpNetwork[]): boolean {
   return networks.some(([first, bits]) => first.kind() === address.kind() && address.match(first, bits));
 }

@@ -21,9 +21,8 @@ const longerThanShown = new RegExp(`${marks}[0-9A-Za-z]{${shownRandomLength + 1}
 const encodedCharacter = /%(?:3\d|[46][1-9a-f]|[57][\da]|5f)/gi;
 const partial = new RegExp(`^${marks}[0-9A-Za-z]{0,${keyLength - 1}}$`);
 
-/** What a key allows. `write` includes `read`. */
-export const scopes = ["read", "write"] as const;
-export type Scope = (typeof scopes)[number];
+/** A key that expires within 30 days ends soon, and every response to it says so. */
+export const endsSoonMs = 30 * 24 * 60 * 60_000;
 
 interface NewKey {
   /** The key itself, shown once and never stored. */

@@ -11,6 +11,7 @@ export const parametersOf = {
   batch: ["match", "dryRun", "atomic"],
   undo: ["dryRun"],
   feed: ["since", "limit", "wait", "resource", "collapse"],
+  key: [],
 } as const satisfies Record<string, readonly string[]>;
 
 export type RequestKind = keyof typeof parametersOf;

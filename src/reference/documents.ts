@@ -28,6 +28,7 @@ import { publicResources, type Resource } from "../model/resource.ts";
 import { batchSchemaDocument } from "./batch-schema.ts";
 import { type ClientPackage, unversionedClientPath } from "./client-package.ts";
 import { feedSchemaDocument, type Schema, schemaDocument } from "./json-schema.ts";
+import { keySchemaDocument } from "./key-schema.ts";
 import { toOpenapi } from "./openapi/document.ts";
 import { documentInFormat, type OpenapiDocument } from "./openapi/document-reader.ts";
 import { toOpenapi30 } from "./openapi/openapi-30.ts";
@@ -127,6 +128,7 @@ function schemaFiles(served: readonly Resource[]): [string, ServedFile][] {
     ["/schemas/storefront.xsd", { type: xml, content: toXsd(served) }],
     ["/schemas/problem.xsd", { type: xml, content: toProblemXsd() }],
     ...schemas,
+    ["/schemas/key.json", { type: schemaType, content: toText(keySchemaDocument()) }],
     ["/schemas/changes.json", { type: schemaType, content: toText(feedSchemaDocument(served)) }],
     ["/schemas/batch.json", { type: schemaType, content: toText(batchSchemaDocument(served)) }],
   ];

@@ -6,6 +6,7 @@ import type { FieldGroup, Fields, TextField } from "../model/field.ts";
 import { type Resource, writtenResources } from "../model/resource.ts";
 import { batchSchemaNames, batchSchemas } from "./batch-schema.ts";
 import { feedSchemas, pageSchemaName, type Schemas } from "./json-schema.ts";
+import { keySchema, keySchemaName } from "./key-schema.ts";
 import { faultParameterSchemas } from "./problem-schema.ts";
 
 const start = `<?xml version="1.0" encoding="utf-8"?>\n<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"`;
@@ -21,7 +22,7 @@ export function toXsd(resources: readonly Resource[]): string {
   ];
   return indented(`${start}>
 <xs:import namespace="urn:ietf:rfc:7807" schemaLocation="problem.xsd"/>
-${numberType("ID")}${numberType("Revision")}${resources.map(recordElement).join("")}${listElement(resources)}${documents.join("")}</xs:schema>
+${numberType("ID")}${numberType("Revision")}${resources.map(recordElement).join("")}${listElement(resources)}${documents.join("")}${plainElement(keySchema as DocumentSchema, keySchemaName)}</xs:schema>
 `);
 }
 
@@ -124,7 +125,7 @@ interface DocumentSchema {
   readonly type?: string | readonly string[];
   readonly properties?: Readonly<Record<string, DocumentSchema>>;
   readonly required?: readonly string[];
-  readonly items?: { readonly $ref: string };
+  readonly items?: DocumentSchema & { readonly $ref?: string };
   readonly enum?: readonly string[];
   readonly format?: string;
   readonly maximum?: number;
@@ -148,7 +149,7 @@ function documentElement(name: string, schemas: Schemas, resources: readonly Res
     const values = member === discriminator?.propertyName ? Object.keys(discriminator.mapping) : of.enum;
     const isRequired = required.includes(member) && !Array.isArray(of.type);
     if (xml?.attribute) attributes.push(attributeOf(member, of, isRequired, values));
-    else if (of.items) items.push(documentElement(of.items.$ref, schemas, resources, true));
+    else if (of.items?.$ref) items.push(documentElement(of.items.$ref, schemas, resources, true));
   }
   const problem = '<xs:element xmlns:p="urn:ietf:rfc:7807" ref="p:problem"/>\n';
   // A result has a record or a problem. Elsewhere, the record can be absent.
@@ -160,13 +161,36 @@ function documentElement(name: string, schemas: Schemas, resources: readonly Res
   return `<xs:element name="${schema.xml?.name}"${occurrence}>\n<xs:complexType>\n${choice}${sequence}${attributes.join("")}</xs:complexType>\n</xs:element>\n`;
 }
 
+/** Returns an element whose members are elements, in any order. @param occurs `minOccurs` and `maxOccurs` */
+function plainElement(schema: DocumentSchema, name: string, occurs = ""): string {
+  const { properties, required = [], items } = schema;
+  const members = Object.entries(properties ?? {}).map(([member, one]) =>
+    plainElement(one, member, required.includes(member) && !Array.isArray(one.type) ? "" : ' minOccurs="0"'),
+  );
+  const element = `<xs:element name="${name}"`;
+  const inside = items
+    ? `<xs:sequence>\n${plainElement(items, items.xml?.name ?? "", ' minOccurs="0" maxOccurs="unbounded"')}</xs:sequence>\n`
+    : `<xs:all>\n${members.join("")}</xs:all>\n`;
+  return items || properties
+    ? `${element}${occurs}>\n<xs:complexType>\n${inside}</xs:complexType>\n</xs:element>\n`
+    : `${element} type="${simpleType(schema)}"${occurs}/>\n`;
+}
+
+/** @param numberName of the type for IDs or revisions */
+function simpleType({ type, format, maximum }: DocumentSchema, numberName = "ID"): string {
+  if (maximum === Number.MAX_SAFE_INTEGER) return numberName;
+  if (format === "date-time") return "xs:dateTime";
+  const [name] = [type].flat();
+  return { integer: "xs:unsignedInt", number: "xs:decimal", boolean: "xs:boolean" }[name ?? ""] ?? "xs:string";
+}
+
 function recordReferences(resources: readonly Resource[]): string {
   return resources.map(({ element }) => `<xs:element ref="${element}"/>\n`).join("");
 }
 
 function attributeOf(
   name: string,
-  { type, format, maximum }: DocumentSchema,
+  schema: DocumentSchema,
   isRequired: boolean,
   values: readonly string[] | undefined,
 ): string {
@@ -175,10 +199,7 @@ function attributeOf(
     const choices = values.map((value) => `<xs:enumeration value="${value}"/>\n`).join("");
     return `<xs:attribute name="${name}"${use}>\n<xs:simpleType>\n<xs:restriction base="xs:string">\n${choices}</xs:restriction>\n</xs:simpleType>\n</xs:attribute>\n`;
   }
-  const simple = type === "integer" ? "xs:unsignedInt" : type === "boolean" ? "xs:boolean" : "xs:string";
-  // Record IDs and revisions have their own types.
-  const typeName = maximum === Number.MAX_SAFE_INTEGER ? name : format === "date-time" ? "xs:dateTime" : simple;
-  return `<xs:attribute name="${name}" type="${typeName}"${use}/>\n`;
+  return `<xs:attribute name="${name}" type="${simpleType(schema, name)}"${use}/>\n`;
 }
 
 function fieldElements(fields: Fields): string {

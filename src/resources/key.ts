@@ -1,5 +1,4 @@
-import { scopes } from "../model/api-key.ts";
-import { choice, instant, matching, text } from "../model/field.ts";
+import { instant, matching, text } from "../model/field.ts";
 import { defineResource } from "../model/resource.ts";
 import { keyResourceName } from "../model/system-site.ts";
 
@@ -32,11 +31,21 @@ export const key = defineResource({
       example: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     }),
     Label: text({ max: 128, description: "Purpose of the key.", example: "warehouse till" }),
-    Scope: choice(scopes, {
+    Scope: matching("^[a-z]+(?::[a-z]+)?(?: [a-z]+(?::[a-z]+)?)*$", "use rights separated by spaces", {
+      max: 1000,
       required: true,
-      description: "What the key allows. `write` includes `read`.",
+      description: "What the key may do: `read`, `write` or single rights, separated by spaces.",
       example: "write",
     }),
+    Networks: matching(
+      "^(?:[0-9a-f:.]+/[0-9]{1,3}(?: [0-9a-f:.]+/[0-9]{1,3})*)?$",
+      "use networks separated by spaces",
+      {
+        max: 1000,
+        description: "The networks from which the key can be used, separated by spaces. Empty for all.",
+        example: "203.0.113.0/24",
+      },
+    ),
     Rate: matching("^(?:[1-9][0-9]{0,5})?$", "use a whole number of requests per second, from 1", {
       max: 6,
       description: "Requests per second. Empty for the server's limit.",

@@ -1,8 +1,9 @@
 // The system site's records: sites, API keys, webhooks and operators. Most have two forms. `SiteRecord`, `KeyRecord` and so on are stored records, where
 // every field is a string and `""` means none. `Site`, `ApiKey` and `Webhook` are what servers need from them, ready to use.
 
-import type { Scope } from "../model/api-key.ts";
+import { type IpNetwork, toNetwork } from "../lib/networks.ts";
 import { hostnameOf } from "../model/hostname.ts";
+import { type KeyRights, toKeyRights } from "../model/key-rights.ts";
 import type { WebhookRef } from "../model/webhooks.ts";
 
 export interface SiteRecord {
@@ -28,7 +29,10 @@ export interface KeyRecord {
   readonly Prefix: string;
   readonly Digest: string;
   readonly Label: string;
-  readonly Scope: Scope;
+  /** See model/key-rights.ts. */
+  readonly Scope: string;
+  /** In CIDR notation, separated by spaces; empty for all. */
+  readonly Networks: string;
   readonly Rate: string;
   readonly Created: string;
   readonly Expires: string;
@@ -106,7 +110,10 @@ export interface ApiKey {
   readonly siteId: number;
   readonly prefix: string;
   readonly digest: string;
-  readonly scope: Scope;
+  readonly label: string;
+  readonly rights: KeyRights;
+  /** The networks from which it can be used; undefined for all. */
+  readonly networks: readonly IpNetwork[] | undefined;
   /** Requests per second; undefined for the server's default. */
   readonly rate: number | undefined;
   /** When the key expires, in milliseconds since 1970; infinity if never, 0 if it was revoked. */
@@ -117,12 +124,15 @@ export interface ApiKey {
   readonly firstId: number;
 }
 
+/** Maximum networks from which one key can be used, since each request compares its address with all of them. */
+export const maxKeyNetworks = 16;
+
 /** Shared to save memory. */
 const noPrefixes: readonly string[] = [];
 
 /** @param replaced the key that it has replaced by rotation, if known */
 export function toApiKey(
-  { ID, Site, Prefix, Digest, Scope, Rate, Expires, Revoked, Former }: KeyRecord,
+  { ID, Site, Prefix, Digest, Label, Scope, Networks, Rate, Expires, Revoked, Former }: KeyRecord,
   replaced?: ApiKey,
 ): ApiKey {
   // Another machine's clock decided when the key was revoked, so we don't compare that with ours.
@@ -133,7 +143,15 @@ export function toApiKey(
     siteId: Number(Site),
     prefix: Prefix,
     digest: Digest,
-    scope: Scope,
+    label: Label,
+    rights: toKeyRights(Scope),
+    // What isn't a network includes no address.
+    networks:
+      Networks === ""
+        ? undefined
+        : splitWords(Networks)
+            .map(toNetwork)
+            .filter((network) => network !== undefined),
     rate,
     endsAt: Revoked === "" ? expiresAt : 0,
     formerPrefixes: Former === "" ? noPrefixes : splitWords(Former),

@@ -270,7 +270,7 @@ describe("upsert()", () => {
     ]);
     expect(progress).toEqual([1000, 2000, 2500]);
     expect((await client.brands.list({ limit: 1 })).total).toBe(0);
-    const forbidden = createClient({ url: server.url, key: await server.issueKey({ scope: "read" }) });
+    const forbidden = createClient({ url: server.url, key: await server.issueKey({ rights: ["read"] }) });
     expect((await problemOf(forbidden.brands.upsert(records, { ...byAccount, dryRun: true }))).code).toBe("forbidden");
   });
 

@@ -221,7 +221,7 @@ describe("/docs/site.json", () => {
       { Site: "shop-sandbox", Scope: "write" },
       "shop-sandbox",
     ]);
-    const reading = (await createKey(server.engine, server.site, { scope: "read" }, Date.now())).key;
+    const reading = (await createKey(server.engine, server.site, { rights: ["read"] }, Date.now())).key;
     expect((await server.call("GET", "/docs/site.json", { key: reading })).json.Scope).toBe("read");
     expect((await server.call("GET", "/docs/site.json", { key: "" })).status).toBe(401);
     expect((await server.call("GET", "/docs/site.json", { key: "wrong" })).status).toBe(401);

@@ -600,7 +600,7 @@ describe("a batch request", () => {
   test("is checked in the order key, scope, parameters, encoding, body", async () => {
     const bad = { query: "dryrun=1", headers: { "Content-Encoding": "br" } };
     const none = await sendBatch(server, [], { ...bad, key: null });
-    const reading = await sendBatch(server, [], { ...bad, key: await server.issueKey({ scope: "read" }) });
+    const reading = await sendBatch(server, [], { ...bad, key: await server.issueKey({ rights: ["read"] }) });
     expect([none.status, reading.status]).toEqual([401, 403]);
     expect((await sendBatch(server, [], bad)).status).toBe(400);
     expect((await sendBatch(server, [], { headers: bad.headers })).status).toBe(415);

@@ -87,7 +87,7 @@ describe("batch body", () => {
   });
 
   test("not awaited if the client isn't allowed to send it", async () => {
-    const reading = await server.issueKey({ scope: "read" });
+    const reading = await server.issueKey({ rights: ["read"] });
     const announced = `Content-Length: ${maxBodyBytes}`;
     const responses = await Promise.all([
       exchange(head("sfk_wrong", announced)),

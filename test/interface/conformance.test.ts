@@ -27,7 +27,7 @@ async function everything({ url, key, engine, openSandbox }: LocalDemoServer) {
   const webhook = await createTestWebhook(engine, site.ID, receiver.url);
   const extras = {
     sandboxKey: await openSandbox(),
-    readKey: await newKey({ scope: "read" }),
+    readKey: await newKey({ rights: ["read"] }),
     otherKey: await newKey({}, other),
     revokedKey,
     limitedKey: await newKey({ rate: 1 }),

@@ -70,7 +70,7 @@ describe.each(engines)("a dry run on $name", (kind) => {
       [415, "PUT", path, { body: { Name: "x" }, headers: { "Content-Type": "text/json; charset=latin1" } }],
     ];
     for (const [status, ...request] of cases) expect((await expectSame(...request)).status).toBe(status);
-    const key = await server.issueKey({ scope: "read" });
+    const key = await server.issueKey({ rights: ["read"] });
     expect((await server.call("DELETE", toDry(path), { key })).status).toBe(403);
     expect((await server.call("DELETE", toDry(path), { key: "sfk_x" })).status).toBe(401);
     expect((await server.call("GET", path)).status).toBe(200);

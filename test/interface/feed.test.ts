@@ -274,7 +274,7 @@ describe.each(engines)("the feed on $name", (kind) => {
   });
 
   test("needs a valid key of this site, with any scope", async () => {
-    const reader = await server.issueKey({ scope: "read" });
+    const reader = await server.issueKey({ rights: ["read"] });
     expect((await get(".json", { key: reader })).status).toBe(200);
     expect((await get(".json", { key: null })).status).toBe(401);
     await createSite(server.engine, "other", { hostnames: ["other.example"] }, at);

@@ -100,7 +100,7 @@ describe("a key", () => {
   });
 
   test("that was rotated stops working at once, or after the overlap", async () => {
-    const first = await server.issueKey({ label: "till", scope: "read" });
+    const first = await server.issueKey({ label: "till", rights: ["read"] });
     const second = await rotateKey(elsewhere, first.slice(0, 12), 0, clock);
     expect([(await list(first)).status, (await list(second.key)).status]).toEqual([401, 200]);
     expect([second.record.Label, second.record.Scope]).toEqual(["till", "read"]);
@@ -111,7 +111,7 @@ describe("a key", () => {
   });
 
   test("with the scope read can't write, and the problem names the missing scope", async () => {
-    const key = await server.issueKey({ scope: "read" });
+    const key = await server.issueKey({ rights: ["read"] });
     expect((await list(key)).status).toBe(200);
     for (const [method, path] of [
       ["POST", "brands.json"],
@@ -245,7 +245,7 @@ describe("a site", () => {
   });
 
   test("is checked first, then route, key, scope and body", async () => {
-    const readOnly = await server.issueKey({ scope: "read" });
+    const readOnly = await server.issueKey({ rights: ["read"] });
     const bad = { key: null, body: "{" };
     expect((await server.call("POST", "/restapi/nothing.json", bad)).status).toBe(404);
     expect((await server.call("POST", "/restapi/locations.json", bad)).status).toBe(405);

@@ -328,7 +328,7 @@ describe("keys at /mcp", () => {
   });
 
   test("a read-only key only has the tools that read", async () => {
-    const key = await server.issueKey({ scope: "read" });
+    const key = await server.issueKey({ rights: ["read"] });
     const { json } = await sendMessage(server, rpc("tools/list"), { key });
     expect(json.result.tools.map(({ name }: { name: string }) => name)).toEqual(["list", "get", "changes"]);
     for (const name of ["batch", "undo"]) {

@@ -138,7 +138,7 @@ describe.each(engines)("metrics on $name", (kind) => {
   });
 
   test("rejected keys: counted by reason", async () => {
-    const reader = await server.issueKey({ scope: "read" });
+    const reader = await server.issueKey({ rights: ["read"] });
     const grown = await growth(async () => {
       for (const key of [null, null, "x", reader]) {
         await server.call("POST", "/restapi/brands.json", { key, body: { Name: "x" } });

@@ -91,7 +91,12 @@ describe.each(engines)("keys on $name", (kind) => {
     ["rate and expiry", "5", now + hour],
     ["no rate or expiry", "", undefined],
   ])("pass on label, scope, and %s when rotated", async (_, rate, expiresAt) => {
-    const settings = { label: "till", scope: "read", rate: rate === "" ? undefined : Number(rate), expiresAt } as const;
+    const settings = {
+      label: "till",
+      rights: ["read"],
+      rate: rate === "" ? undefined : Number(rate),
+      expiresAt,
+    } as const;
     const { record } = await createKey(engine, site, settings, now);
     const next = await rotateKey(engine, record.Prefix, 0, now + 1);
     expect(next.record).toMatchObject({

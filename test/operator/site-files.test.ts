@@ -29,7 +29,7 @@ async function addShop(engine: Engine): Promise<void> {
   const settings = { hostnames: ["shop.example", "www.shop.example"], isDefault: true };
   const site = await createSite(engine, "shop", settings, now);
   const { record } = await createKey(engine, site, { label: "till", rate: 5 }, now);
-  await createKey(engine, site, { scope: "read", expiresAt: now + minute }, now);
+  await createKey(engine, site, { rights: ["read"], expiresAt: now + minute }, now);
   const lost = await createKey(engine, site, { label: "lost" }, now);
   await rotateKey(engine, lost.record.Prefix, 0, now);
   await engine.saveKeyUses(new Map([[record.ID, now + 5]]));

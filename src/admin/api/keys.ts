@@ -1,8 +1,8 @@
 // Lists, creates, changes, revokes and rotates the API keys of a site.
 
 import { parseTime } from "../../lib/text.ts";
-import { scopes } from "../../model/api-key.ts";
 import { ProblemError } from "../../model/errors.ts";
+import { allRights, scopes } from "../../model/key-rights.ts";
 import { maxTimeMs } from "../../model/limits.ts";
 import {
   createKey,
@@ -15,11 +15,13 @@ import {
   setKey,
   toKeyInfo,
 } from "../../operator/sites/keys.ts";
+import { allResources } from "../../resources/all.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
 import {
   parseChoice,
   parseOptionalText,
   parseOptionalWholeNumber,
+  parseTexts,
   parseWholeNumber,
   type ReceivedBody,
 } from "../json-body.ts";
@@ -42,20 +44,20 @@ const maxOverlapHours = 24 * 365;
 
 async function listAll(call: ActionContext): Promise<KeysResponse> {
   const keys = await listKeys(call.engine, await call.site());
-  return { keys: keys.map((key) => toKeyInfo(key, call.now())) };
+  return { keys: keys.map((key) => toKeyInfo(key, call.now())), rights: allRights(allResources) };
 }
 
 async function create(call: ActionContext): Promise<NewKeyResponse> {
   const site = await call.site();
-  const { label, scope, rate, expiresAt } = parseSettings(await call.input<KeyBody>());
-  const settings = { label, scope, rate: rate ?? undefined, expiresAt: expiresAt ?? undefined };
+  const { rate, expiresAt, ...others } = parseSettings(await call.input<KeyBody>());
+  const settings = { ...others, rate: rate ?? undefined, expiresAt: expiresAt ?? undefined };
   return toNewKeyResponse(await createKey(call.engine, site, settings, call.now()), call);
 }
 
 async function change(call: ActionContext): Promise<KeyInfo> {
   const { Prefix } = await keyOf(call);
-  const { label, rate, expiresAt } = parseSettings(await call.input<KeyBody>());
-  return toKeyInfo(await setKey(call.engine, Prefix, { label, rate, expiresAt }, call.now()), call.now());
+  const changes = parseSettings(await call.input<KeyBody>());
+  return toKeyInfo(await setKey(call.engine, Prefix, changes, call.now()), call.now());
 }
 
 async function revoke(call: ActionContext): Promise<KeyInfo> {
@@ -73,16 +75,18 @@ async function keyOf(call: ActionContext): Promise<ListedKey> {
   return byId(call, await listKeys(call.engine, await call.site()), "this key no longer exists");
 }
 
-type Settings = Pick<KeySettings, "label" | "scope"> & {
+type Settings = Pick<KeySettings, "label" | "rights" | "networks"> & {
   readonly rate: number | null | undefined;
   readonly expiresAt: number | null | undefined;
 };
 
 /** Parses a key's settings. Undefined means absent; null means the default rate, or no expiry. @throws ProblemError `bad-request` */
 function parseSettings(input: ReceivedBody<KeyBody>): Settings {
+  const can = parseTexts(input, "can");
   return {
     label: parseOptionalText(input, "label"),
-    scope: input.scope === undefined ? undefined : parseChoice(input, "scope", scopes),
+    rights: input.scope === undefined ? can : [parseChoice(input, "scope", scopes), ...(can ?? [])],
+    networks: parseTexts(input, "networks"),
     rate: input.rate === null ? null : parseOptionalWholeNumber(input, "rate", { min: 1, max: 999_999 }),
     expiresAt: parseExpiry(input),
   };

@@ -198,7 +198,14 @@ export interface KeyInfo {
   readonly site: string;
   readonly prefix: string;
   readonly label: string;
-  readonly scope: "read" | "write";
+  /** Null if it only has single rights. */
+  readonly scope: "read" | "write" | null;
+  /** Its scope and single rights (model/key-rights.ts), without those that others include. */
+  readonly can: readonly string[];
+  /** All that it may do. */
+  readonly rights: readonly string[];
+  /** The networks from which it can be used; empty for all. */
+  readonly networks: readonly string[];
   /** Requests per second; null for the server's default. */
   readonly rate: number | null;
   readonly created: string;
@@ -212,12 +219,19 @@ export interface KeyInfo {
   readonly endsSoon: boolean;
 }
 
-export type KeysResponse = { readonly keys: readonly KeyInfo[] };
+export interface KeysResponse {
+  readonly keys: readonly KeyInfo[];
+  /** All rights there are. */
+  readonly rights: readonly string[];
+}
 
-/** Settings of a new key, or those to change. A key's scope can't be changed. */
+/** Settings of a new key, or those to change. */
 export interface KeyBody {
   readonly label?: string;
-  readonly scope?: KeyInfo["scope"];
+  /** `scope` and `can` together replace what the key may do. */
+  readonly scope?: "read" | "write";
+  readonly can?: readonly string[];
+  readonly networks?: readonly string[];
   readonly rate?: number | null;
   readonly expires?: string | null;
 }

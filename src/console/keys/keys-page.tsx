@@ -1,6 +1,6 @@
 // A site's API keys, and the dialogs that create, edit, rotate and revoke them.
 
-import { Chip, Link as MuiLink, Typography } from "@mui/material";
+import { Checkbox, Chip, FormControlLabel, FormGroup, Link as MuiLink, Typography } from "@mui/material";
 import { useCallback, useMemo, useState } from "react";
 import type { KeyBody, KeyInfo } from "../../admin/api/types.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
@@ -37,8 +37,8 @@ export function KeysPage() {
   return (
     <Page title={translate("keys.title")} explain={translate("keys.explain")} actions={make}>
       <ViewOnlyNotice right="settings" />
-      <QueryResult query={query}>{(keys) => <KeyList keys={keys} onOpen={setOpen} />}</QueryResult>
-      {open && <OpenDialog open={open} onClose={() => setOpen(undefined)} />}
+      <QueryResult query={query}>{({ keys }) => <KeyList keys={keys} onOpen={setOpen} />}</QueryResult>
+      {open && <OpenDialog open={open} rights={query.data?.rights ?? []} onClose={() => setOpen(undefined)} />}
     </Page>
   );
 }
@@ -143,10 +143,14 @@ function Requests({ count, prefix }: { readonly count: number | undefined; reado
   );
 }
 
-function KeyScope({ apiKey: { scope, rate } }: Pick<KeyNameProps, "apiKey">) {
+/** What a key may do, and from where. */
+function KeyScope({ apiKey }: Pick<KeyNameProps, "apiKey">) {
+  const { can, networks, rate } = apiKey;
+  const access = accessOf(apiKey);
   return (
     <span className="lines">
-      {translate(`keys.${scope}`)}
+      {access === "chosen" ? <code>{can.join(", ") || translate("keys.nothing")}</code> : translate(`keys.${access}`)}
+      {networks.length > 0 && <small>{translate("keys.only_from", { networks: networks.join(", ") })}</small>}
       {rate && <small>{translate("keys.limit", { count: rate })}</small>}
     </span>
   );
@@ -163,10 +167,12 @@ function KeyState({ apiKey }: Pick<KeyNameProps, "apiKey">) {
 
 interface OpenDialogProps {
   readonly open: OpenKey;
+  /** All rights there are. */
+  readonly rights: readonly string[];
   readonly onClose: () => void;
 }
 
-function OpenDialog({ open, onClose }: OpenDialogProps) {
+function OpenDialog({ open, rights, onClose }: OpenDialogProps) {
   const actions = useKeyActions();
   const counts = useRequestCounts();
   const curl = useCurl();
@@ -181,37 +187,46 @@ function OpenDialog({ open, onClose }: OpenDialogProps) {
       },
     });
   };
-  if (open.kind === "new") return <KeyForm onSubmit={(settings) => show(actions.create(settings))} onClose={onClose} />;
+  const form = { rights, onClose };
+  if (open.kind === "new") return <KeyForm {...form} onSubmit={(settings) => show(actions.create(settings))} />;
   const { kind, apiKey } = open;
   const { id } = apiKey;
   if (kind === "edit")
-    return <KeyForm apiKey={apiKey} onSubmit={(settings) => actions.change(id, settings)} onClose={onClose} />;
+    return <KeyForm {...form} apiKey={apiKey} onSubmit={(settings) => actions.change(id, settings)} />;
   if (kind === "rotate")
     return <RotateKey apiKey={apiKey} onRotate={(hours) => show(actions.rotate(id, hours))} onClose={onClose} />;
   return <RevokeKey apiKey={apiKey} requests={counts?.get(id)} onRevoke={() => actions.revoke(id)} onClose={onClose} />;
 }
 
-const scopes: readonly KeyInfo["scope"][] = ["read", "write"];
+const accesses = ["read", "write", "chosen"] as const;
+type Access = (typeof accesses)[number];
 
-interface KeyFormProps {
+function accessOf({ scope, can }: Pick<KeyInfo, "scope" | "can">): Access {
+  return scope !== null && can.length === 1 ? scope : "chosen";
+}
+
+interface KeyFormProps extends Pick<OpenDialogProps, "rights"> {
   /** The key to edit; undefined for a new one. */
   readonly apiKey?: KeyInfo;
   readonly onSubmit: (settings: KeyBody) => Promise<unknown>;
   readonly onClose: () => void;
 }
 
-function KeyForm({ apiKey, onSubmit, onClose }: KeyFormProps) {
+function KeyForm({ apiKey, rights, onSubmit, onClose }: KeyFormProps) {
   const [label, setLabel] = useState(apiKey?.label ?? "");
-  const [scope, setScope] = useState(apiKey?.scope ?? "write");
+  const [access, setAccess] = useState<Access>(apiKey ? accessOf(apiKey) : "read");
+  const [chosen, setChosen] = useState(apiKey?.rights ?? []);
+  const [networks, setNetworks] = useState(apiKey?.networks.join("\n") ?? "");
   const [rate, setRate] = useState(String(apiKey?.rate ?? ""));
   const [expires, setExpires] = useState(dayIn(apiKey?.expires));
   const settings = {
     label,
-    ...(apiKey ? {} : { scope }),
+    can: access === "chosen" ? chosen : [access],
+    networks: networks.split(/[\s,;]+/).filter((network) => network !== ""),
     rate: rate === "" ? null : Number(rate),
     expires: toExpiry(expires, apiKey?.expires ?? null),
   };
-  const isEdited = useEdited([label, scope, rate, expires]);
+  const isEdited = useEdited([label, access, chosen, networks, rate, expires]);
   const name = formatKeyName(apiKey ?? { label: "", prefix: "" });
   const title = apiKey ? translate("keys.edit_title", { key: name }) : translate("keys.make");
   return (
@@ -229,14 +244,23 @@ function KeyForm({ apiKey, onSubmit, onClose }: KeyFormProps) {
         value={label}
         onChange={setLabel}
       />
-      {!apiKey && (
-        <Choice
-          label={translate("keys.scope")}
-          value={scope}
-          options={scopes.map((one) => [one, translate(`keys.${one}`)])}
-          onChange={(chosen) => setScope(chosen as KeyInfo["scope"])}
-        />
-      )}
+      <Choice
+        label={translate("keys.scope")}
+        value={access}
+        options={accesses.map((one) => [one, translate(`keys.${one}`)])}
+        onChange={(value) => setAccess(value as Access)}
+      />
+      {access === "chosen" && <Rights rights={rights} chosen={chosen} onChange={setChosen} />}
+      <TextInput
+        multiline
+        minRows={1}
+        maxRows={8}
+        label={translate("keys.networks")}
+        helperText={translate("keys.networks_help")}
+        value={networks}
+        onChange={setNetworks}
+        input={{ autoCapitalize: "none", spellCheck: false }}
+      />
       <TextInput
         label={translate("keys.rate")}
         type="number"
@@ -253,6 +277,30 @@ function KeyForm({ apiKey, onSubmit, onClose }: KeyFormProps) {
         onChange={setExpires}
       />
     </ActionDialog>
+  );
+}
+
+interface RightsProps extends Pick<OpenDialogProps, "rights"> {
+  readonly chosen: readonly string[];
+  readonly onChange: (chosen: readonly string[]) => void;
+}
+
+/** A box for each right. Rights have the same names everywhere. */
+function Rights({ rights, chosen, onChange }: RightsProps) {
+  const toggle = (right: string, isChosen: boolean) =>
+    onChange(rights.filter((one) => (one === right ? isChosen : chosen.includes(one))));
+  return (
+    <FormGroup aria-label={translate("keys.chosen")} role="group">
+      {rights.map((right) => (
+        <FormControlLabel
+          key={right}
+          label={<code>{right}</code>}
+          control={
+            <Checkbox checked={chosen.includes(right)} onChange={({ target }) => toggle(right, target.checked)} />
+          }
+        />
+      ))}
+    </FormGroup>
   );
 }
 

@@ -29,14 +29,15 @@ export function requestsOfKeyPath(siteName: string, prefix: string): string {
 }
 
 /** Sorts active keys first, then newer ones before older ones. */
-function sortKeys({ keys }: KeysResponse): readonly KeyInfo[] {
-  return [...keys].sort(
+function sortKeys({ keys, ...others }: KeysResponse): KeysResponse {
+  const sorted = [...keys].sort(
     (one, other) => Number(other.state === "valid") - Number(one.state === "valid") || other.id - one.id,
   );
+  return { ...others, keys: sorted };
 }
 
 export function useKeys() {
-  return useRead<KeysResponse, readonly KeyInfo[]>(useSitePath("/keys"), { select: sortKeys });
+  return useRead<KeysResponse, KeysResponse>(useSitePath("/keys"), { select: sortKeys });
 }
 
 const trafficIntervalMs = 60_000;

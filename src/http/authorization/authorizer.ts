@@ -24,7 +24,7 @@ import type { SystemSiteIndex } from "../../system/system-site-index.ts";
 import type { WireResponse } from "../../wire/response.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import type { AuthorizedView, RequestContext, SiteRoute } from "../request-context.ts";
-import { authenticate, findSentKey } from "./authenticate.ts";
+import { authenticate, findSentKey, noteExpiry } from "./authenticate.ts";
 import { clientNetwork } from "./client-network.ts";
 import { KeyUseTracker } from "./key-use-tracker.ts";
 import { requestedHost, toHostname, unknownHostError } from "./requested-host.ts";
@@ -141,8 +141,8 @@ export class RequestAuthorizer {
   }
 
   /**
-   * Fills in the context's site, key and sandbox if an error was thrown before the key was checked, so that the response still has `X-Sandbox` and the
-   * site's request log shows the key. Only looks in memory, doesn't throw and counts nothing.
+   * Fills in the context's site, key and sandbox if an error was thrown before the key was checked, so that the response still has `X-Sandbox` and
+   * `X-Key-Expires`, and the site's request log shows the key. Only looks in memory, doesn't throw and counts nothing.
    */
   identifyKey(context: RequestContext): void {
     if (context.sandbox !== undefined || context.route?.kind === "public") return;
@@ -151,6 +151,8 @@ export class RequestAuthorizer {
     if (!hostSite) return;
     context.site ??= hostSite;
     context.sandbox = this.#findSandbox(context, hostSite)?.name;
+    const isOfHost = context.key?.siteId === hostSite.id || context.sandbox !== undefined;
+    if (isOfHost && context.keyRejection === undefined) noteExpiry(context, this.#dependencies.now());
   }
 
   /**
@@ -219,13 +221,13 @@ export class RequestAuthorizer {
   }
 
   #authenticate(context: RequestContext, site: Site): ApiKey {
-    return authenticate(context, site, this.#index, this.#dependencies.now());
+    return authenticate(context, site, this.#index, this.#dependencies.now(), this.#options.trustProxy);
   }
 
   /** Authenticates a request for the first time. An invalid key counts towards the limit of the client's network. */
   #authenticateFirst(context: RequestContext, site: Site, now: number): ApiKey {
     try {
-      return authenticate(context, site, this.#index, now);
+      return authenticate(context, site, this.#index, now, this.#options.trustProxy);
     } catch (error) {
       if (!(error instanceof ProblemError) || error.code !== "unauthorized") throw error;
       const { trustProxy, failureLimit } = this.#options;
@@ -242,7 +244,7 @@ export class RequestAuthorizer {
     if (!limit) return;
     const remainingTokens = this.#keyBuckets.consumeToken(key.id, limit, now);
     if (remainingTokens !== undefined) {
-      context.rateLimit = rateLimitHeaders(limit, remainingTokens);
+      context.rateLimit = { limit, remaining: remainingTokens };
       return;
     }
     const missingTokens = this.#addDebt(context, key, limit, 0, now);
@@ -259,7 +261,7 @@ export class RequestAuthorizer {
   /** Adds to the key's debt and sets the rate limit headers. Returns how many tokens are missing from the bucket. */
   #addDebt(context: RequestContext, key: ApiKey, limit: Limit, tokens: number, now: number): number {
     const missingTokens = this.#keyBuckets.addDebt(key.id, tokens, limit, now);
-    context.rateLimit = rateLimitHeaders(limit, Math.floor(limit.maxTokens - missingTokens + roundingTokens));
+    context.rateLimit = { limit, remaining: Math.floor(limit.maxTokens - missingTokens + roundingTokens) };
     return missingTokens;
   }
 }
@@ -271,23 +273,6 @@ export class RequestAuthorizer {
  */
 export function requireSameSite({ siteView }: AuthorizedView, siteId: number): void {
   if (siteView.siteId !== siteId) throw new OutdatedError("key");
-}
-
-/**
- * Returns `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers). For a key in debt, no tokens remain, and the time until the bucket is
- * full includes the debt.
- * @param remainingTokens whole tokens; negative for a key in debt
- */
-export function rateLimitHeaders(
-  { tokensPerSecond, maxTokens }: Limit,
-  remainingTokens: number,
-): Record<string, string> {
-  const window = Math.max(1, Math.round(maxTokens / tokensPerSecond));
-  const secondsToFull = Math.ceil((maxTokens - remainingTokens) / tokensPerSecond);
-  return {
-    "RateLimit-Policy": `"key";q=${maxTokens};w=${window}`,
-    RateLimit: `"key";r=${Math.max(0, remainingTokens)};t=${secondsToFull}`,
-  };
 }
 
 /**

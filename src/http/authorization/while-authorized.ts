@@ -1,6 +1,5 @@
 import { ProblemError } from "../../model/errors.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
-import { requireWriteScope } from "./authenticate.ts";
 import { type RequestAuthorizer, requireSameSite } from "./authorizer.ts";
 
 interface AuthorizedWork<T> {
@@ -11,7 +10,7 @@ interface AuthorizedWork<T> {
 }
 
 /**
- * Runs `work`, such as a batch or an undo, for a key that may write. Repeats it if the key, the site or its epoch changes in the meantime
+ * Runs `work`, such as a batch or an undo, for an authorized request. Repeats it if the key, the site or its epoch changes in the meantime
  * (`RequestAuthorizer.repeatIfOutdated`), and checks the key again before a response that only reads.
  * @param first the request's current authorization
  * @throws the errors of `work` and of `RequestAuthorizer.reauthorize`
@@ -22,10 +21,7 @@ export function whileAuthorized<T>(
   first: AuthorizedView,
   work: AuthorizedWork<T>,
 ): Promise<T> {
-  return authorizer.repeatIfOutdated(context, first, (authorized) => {
-    requireWriteScope(context, authorized.key);
-    return runOnce(authorizer, context, authorized, work);
-  });
+  return authorizer.repeatIfOutdated(context, first, (authorized) => runOnce(authorizer, context, authorized, work));
 }
 
 /**
@@ -40,10 +36,7 @@ async function runOnce<T>(
   { work, isStored }: AuthorizedWork<T>,
 ): Promise<T> {
   const requireAuthorization = () =>
-    authorizer.reauthorize(context, (again) => {
-      requireSameSite(again, authorized.siteView.siteId);
-      requireWriteScope(context, again.key);
-    });
+    authorizer.reauthorize(context, (again) => requireSameSite(again, authorized.siteView.siteId));
   let result: T;
   try {
     result = await work(authorized);

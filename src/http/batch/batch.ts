@@ -34,7 +34,6 @@ import { TextInParts, TextPart } from "../../store/memory/text-in-parts.ts";
 import { DryRunEngine } from "../../store/writes/dry-run-engine.ts";
 import type { ApiKey } from "../../system/system-records.ts";
 import type { WireResponse } from "../../wire/response.ts";
-import { requireWriteScope } from "../authorization/authenticate.ts";
 import { type AuthorizedIntent, authorizedIntent } from "../authorization/authorized-intent.ts";
 import { whileAuthorized } from "../authorization/while-authorized.ts";
 import { parseSingle, parseSwitch } from "../common/parameters.ts";
@@ -46,7 +45,7 @@ import { respondEncoded, toProblemDocument } from "../responses.ts";
 import { readBatchBody } from "./batch-places.ts";
 import { conditionOn, makeWrites, type OperationWrite, type TouchedRecord } from "./batch-writes.ts";
 import { type CheckedOperation, checkOperations } from "./check-operations.ts";
-import { type Faults, rejectionProblem, requestProblem } from "./operation-problems.ts";
+import { type Faults, rejectionProblem, requestProblem, requireOperationRights } from "./operation-problems.ts";
 import { findStoredResponse, rebuildResults, storedResponseIn } from "./replay.ts";
 import { checkHead, type RunRouteDependencies, runRoutes } from "./run-routes.ts";
 
@@ -112,13 +111,13 @@ class BatchEndpoint {
     const { view: body } = await readBatchBody(context.request);
     const { authorizer } = this.#dependencies;
     const { key } = await authorizer.reauthorize(context, (authorized) => authorized);
-    requireWriteScope(context, key);
     const operations: SentOperation[] = [];
     try {
       await decodeOperations(format, body, this.#served, parameters.match, operations);
     } finally {
       authorizer.countOperations(context, key, operations.length);
     }
+    requireOperationRights(context, key, operations);
     const idempotency = parameters.isDry ? undefined : await parseBatchIdempotency(context, key, body);
     const request = { ...parameters, operations, idempotency };
     const results = await this.#dependencies.idempotencies.runUnlessRunning(idempotency, () =>

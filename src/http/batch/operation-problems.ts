@@ -1,4 +1,4 @@
-import type { MalformedOperation } from "../../formats/batch-operation.ts";
+import type { MalformedOperation, SentOperation } from "../../formats/batch-operation.ts";
 import type { FoundRecords, RejectedOutcome } from "../../model/change.ts";
 import {
   type ErrorCode,
@@ -9,8 +9,12 @@ import {
   OutdatedError,
   ProblemError,
 } from "../../model/errors.ts";
+import { writeRight } from "../../model/key-rights.ts";
 import { severalMatchesError, validationProblem } from "../../store/writes/record-match.ts";
+import type { ApiKey } from "../../system/system-records.ts";
+import { missingRightDetail, requireRights } from "../authorization/authenticate.ts";
 import { hasWeakTag } from "../conditional-requests.ts";
+import type { RequestContext } from "../request-context.ts";
 import { type CheckedWrite, type MatchedWrite, matchError, type SentFields } from "./check-operations.ts";
 
 /** By the index of the operation. */
@@ -46,6 +50,29 @@ export function requestProblem(faults: Faults, isDry: boolean): ProblemError {
   return new ProblemError(code, `operation ${index + 1}: ${message}; ${nothing}${more}`, {
     fieldErrors: fieldErrors.slice(0, maxFieldErrors),
   });
+}
+
+/**
+ * Checks that the key may change the resources of all operations. If it may not, the whole batch is rejected, whatever `atomic` says.
+ * @throws ProblemError `forbidden` that names the right and the operations
+ */
+export function requireOperationRights(
+  context: RequestContext,
+  key: ApiKey,
+  operations: readonly SentOperation[],
+): void {
+  const rights = new Map(operations.map(({ resource }) => [resource, writeRight(resource)]));
+  const missing = [...rights].filter(([, right]) => !key.rights.allows(right));
+  if (missing.length === 0) {
+    requireRights(context, key, [...rights.values()]);
+    return;
+  }
+  const faults = operations.flatMap(({ resource }, index) => {
+    const right = missing.find(([one]) => one === resource)?.[1];
+    return right ? [[index, new ProblemError("forbidden", missingRightDetail([right]))] as const] : [];
+  });
+  context.keyRejection = "without the right";
+  throw requestProblem(new Map(faults), context.isDryRun);
 }
 
 /**

@@ -1,9 +1,10 @@
 import { type Format, formats } from "../../formats/format.ts";
 import { ProblemError } from "../../model/errors.ts";
-import { basePath } from "../../model/resource.ts";
+import { writeRight } from "../../model/key-rights.ts";
+import { basePath, writtenResources } from "../../model/resource.ts";
 import type { ApiKey } from "../../system/system-records.ts";
 import type { WireResponse } from "../../wire/response.ts";
-import { requireWriteScope } from "../authorization/authenticate.ts";
+import { missingRightError } from "../authorization/authenticate.ts";
 import type { RequestAuthorizer } from "../authorization/authorizer.ts";
 import { parseIdempotencyName } from "../common/parameters.ts";
 import type { QueryOwner } from "../parameter-advice.ts";
@@ -45,7 +46,9 @@ export function checkHead(
   owner: QueryOwner & { readonly kind: "batch" | "undo" },
 ): URLSearchParams {
   const { request, target } = context;
-  requireWriteScope(context, key);
+  // Which ones it needs depends on the operations, or on what the run changed.
+  const anyOf = writtenResources(owner.resources).map(writeRight);
+  if (!anyOf.some((right) => key.rights.allows(right))) throw missingRightError(context, anyOf);
   const parameters = queries.read(target.query, owner);
   // These don't fit many records, and ignoring them would be unsafe.
   const [what, advice] = owner.kind === "batch" ? ["a batch", "; send `IfMatch` in each operation"] : ["an undo", ""];

@@ -14,6 +14,7 @@ import { chunksOf } from "../../lib/yielding.ts";
 import type { Idempotency, Intent } from "../../model/change.ts";
 import type { AtomicCommitOptions, NotDone, StoredBatch } from "../../model/engine.ts";
 import { OutdatedError, ProblemError, RetryableError } from "../../model/errors.ts";
+import { writeRight } from "../../model/key-rights.ts";
 import { publicResources, type Resource } from "../../model/resource.ts";
 import { parseRun } from "../../model/run.ts";
 import {
@@ -24,7 +25,7 @@ import {
   type UndoPlan,
 } from "../../store/writes/undo-plan.ts";
 import type { WireResponse } from "../../wire/response.ts";
-import { requireWriteScope } from "../authorization/authenticate.ts";
+import { requireRights } from "../authorization/authenticate.ts";
 import { authorizedIntent } from "../authorization/authorized-intent.ts";
 import { whileAuthorized } from "../authorization/while-authorized.ts";
 import { parseSwitch } from "../common/parameters.ts";
@@ -82,7 +83,6 @@ async function respondToUndo(
   const { request } = context;
   const body = request.receivedBody ?? (await request.readBody());
   return authorizer.reauthorize(context, async (authorized) => {
-    requireWriteScope(context, authorized.key);
     const idempotency = isDry ? undefined : await parseBatchIdempotency(context, authorized.key, body.view);
     const { run } = format.batch.undo(body.view);
     // An undo counts as a batch of its run's size, and needs as much memory.
@@ -111,7 +111,7 @@ const batchSize = 500;
 /**
  * Undoes a run, or reports what that would do. Puts a summary into the context.
  * @param authorized the key may undo its own runs, and those of keys it has replaced
- * @throws ProblemError as `planUndo`, with a `not-found` that says if the run is in the site's sandbox or in its live site; `idempotency-key-reused`;
+ * @throws ProblemError `forbidden` if it can't write what the run changed; as `planUndo`, with a `not-found` that says if the run is in the site's sandbox or in its live site; `idempotency-key-reused`;
  *   `unavailable` as `WriteQueue.commitAtomically`, or with `confirm`, if others keep changing the run's records
  * @throws OutdatedError if the key, the site or its epoch has changed; nothing was stored
  */
@@ -199,10 +199,18 @@ class RunUndo {
     throw new RetryableError("others keep changing the run's records");
   }
 
-  #plan(): Promise<UndoPlan> {
+  async #plan(): Promise<UndoPlan> {
     const { key, siteView } = this.#authorized;
     const mayUndo = (actor: string) => actor === key.prefix || key.formerPrefixes.includes(actor);
-    return planUndo(this.#parts.engine, siteView, this.#request.run, mayUndo);
+    const plan = await planUndo(this.#parts.engine, siteView, this.#request.run, mayUndo);
+    this.#requireRights([...plan.records, ...plan.skipped].map(({ resource }) => resource));
+    return plan;
+  }
+
+  /** The key made the run, but may have lost rights since. @param names of the run's resources */
+  #requireRights(names: readonly string[]): void {
+    const changed = this.#parts.resources.filter(({ name }) => names.includes(name));
+    requireRights(this.#context, this.#authorized.key, changed.map(writeRight));
   }
 
   /** Stores a plan in one transaction, except for records that others have changed. With `confirm`, stores nothing and returns undefined if there are any. */
@@ -227,8 +235,12 @@ class RunUndo {
       this.#toOptions(outline),
     );
     if (result.kind === "committed") return { outline, run: result.run, notDone, isReplay: false };
-    const replay = storedResponseIn(result);
-    if (replay) return toReplay(replay);
+    const stored = storedResponseIn(result);
+    if (stored) {
+      const replay = toReplay(stored);
+      this.#requireRights(namesIn(replay.outline));
+      return replay;
+    }
     const last = notDone.at(-1);
     if (last?.kind === "rejected" && last.rejectionReason === "other-epoch") throw new OutdatedError("epoch");
     if (last?.kind === "rejected" && last.rejectionReason === "authorization-changed") throw new OutdatedError("key");
@@ -242,7 +254,9 @@ class RunUndo {
     const base = authorizedIntent(this.#context, this.#authorized, now());
     const { idempotency } = this.#toOptions({ records: [], unchanged: 0, skipped: [] });
     const stored = await findStoredResponse(writeQueue, base, (resources[0] as Resource).name, idempotency);
-    return stored && toReplay(stored);
+    const replay = stored && toReplay(stored);
+    if (replay) this.#requireRights(namesIn(replay.outline));
+    return replay;
   }
 
   #toOptions(outline: Outline): AtomicCommitOptions {
@@ -286,6 +300,10 @@ class RunUndo {
 
 function toReplay({ run, replayData, notDone }: StoredBatch): StoredOutline {
   return { outline: JSON.parse(replayData), run, notDone, isReplay: true };
+}
+
+function namesIn({ records, skipped }: Outline): string[] {
+  return [...records.map(([name]) => name), ...skipped.map(({ resource }) => resource)];
 }
 
 function toOutline({ records, unchanged, skipped }: UndoPlan): Outline {

@@ -1,5 +1,6 @@
 import { findNearest, formatHint } from "../../lib/text.ts";
 import { ProblemError } from "../../model/errors.ts";
+import { type KeyRights, readRight } from "../../model/key-rights.ts";
 import { defaultFeedLimit, maxFeedWaitSeconds, maxPageSize } from "../../model/limits.ts";
 import type { Resource } from "../../model/resource.ts";
 import { firstCursor } from "../../store/database/cursor.ts";
@@ -13,6 +14,8 @@ export interface FeedParameters {
   /** How long to wait for a change if the page is empty. */
   readonly waitMs: number;
   readonly resources: readonly Resource[];
+  /** Whether the request names them. Otherwise, they're all that the key can read. */
+  readonly isExplicit: boolean;
   /** Whether to return only the last change to each record in the page. */
   readonly isCollapsed: boolean;
 }
@@ -20,15 +23,22 @@ export interface FeedParameters {
 /**
  * Parses the feed's parameters (contract section 10).
  * @param served all public resources
+ * @param rights the key's
  * @throws ProblemError `bad-request` for a bad value
  */
-export function parseFeedParameters(served: readonly Resource[], parameters: URLSearchParams): FeedParameters {
+export function parseFeedParameters(
+  served: readonly Resource[],
+  parameters: URLSearchParams,
+  rights: KeyRights,
+): FeedParameters {
   const wanted = splitValues(parameters, "resource");
   return {
     since: parseSingle(parameters, "since") ?? firstCursor,
     limit: parseNumber(parameters, "limit", { min: 1, max: maxPageSize, byDefault: defaultFeedLimit }),
     waitMs: 1000 * parseNumber(parameters, "wait", { min: 0, max: maxFeedWaitSeconds, byDefault: 0 }),
-    resources: wanted === undefined ? served : parseResources(served, wanted),
+    resources:
+      wanted === undefined ? served.filter((one) => rights.allows(readRight(one))) : parseResources(served, wanted),
+    isExplicit: wanted !== undefined,
     isCollapsed: isOne("collapse", parseSingle(parameters, "collapse")),
   };
 }

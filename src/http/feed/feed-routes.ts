@@ -3,13 +3,16 @@
 
 import { type Format, formats } from "../../formats/format.ts";
 import { FairQueue } from "../../lib/fair-queue.ts";
+import { OutdatedError } from "../../model/errors.ts";
 import { copyHead, type Head } from "../../model/head.ts";
+import { changesRight, readRight } from "../../model/key-rights.ts";
 import { basePath, publicResources, type Resource } from "../../model/resource.ts";
 import { readCursorAt } from "../../store/changes/feed.ts";
 import { parseCursor } from "../../store/database/cursor.ts";
 import type { SiteView } from "../../store/reads/site-views.ts";
 import type { ApiKey } from "../../system/system-records.ts";
 import type { WireResponse } from "../../wire/response.ts";
+import { requireRights } from "../authorization/authenticate.ts";
 import { type RequestAuthorizer, requireSameSite } from "../authorization/authorizer.ts";
 import { chooseCoding } from "../compression.ts";
 import { requireMatch } from "../conditional-requests.ts";
@@ -68,17 +71,21 @@ class FeedEndpoint {
 
   async respond(context: RequestContext, format: Format, authorized: AuthorizedView): Promise<WireResponse> {
     const { authorizer, longPolls, queries } = this.#dependencies;
+    requireRights(context, authorized.key, [changesRight]);
     const sent = queries.read(context.target.query, { kind: "feed", format, resources: this.#served });
-    const feed = { format, query: parseFeedParameters(this.#served, sent) };
-    requireMatch(context.request.headers, undefined);
-    // If the key's sandbox is renewed during a long poll, this starts over with the request's cursor, which by then is of another epoch.
-    const mayWait = isFollower(context, feed.query);
+    // If the key's sandbox is renewed during a long poll, this starts over with the request's cursor, which by then is of another epoch. It also starts
+    // over if the key loses the right to read a resource that the request didn't name.
     const { page } = await authorizer.repeatIfOutdated(context, authorized, async (current) => {
-      const { siteView } = current;
-      if (!mayWait) return this.#readQueue.run(siteView.siteId, () => this.#read(context, feed, siteView));
+      const { siteView, key } = current;
+      const feed = { format, query: parseFeedParameters(this.#served, sent, key.rights) };
+      const asked = feed.query.isExplicit ? feed.query.resources : [];
+      requireRights(context, key, [changesRight, ...asked.map(readRight)]);
+      requireMatch(context.request.headers, undefined);
+      if (!isFollower(context, feed.query))
+        return this.#readQueue.run(siteView.siteId, () => this.#read(context, feed, siteView));
       if (longPolls.rounds.hasRounds(siteView.siteId)) return this.#deferRead(context, feed, current);
       const first = await longPolls.rounds.run(siteView.siteId, siteView, () => this.#read(context, feed, siteView));
-      return first.hasContent ? first : this.#longPoll(context, feed, { key: current.key, first });
+      return first.hasContent ? first : this.#longPoll(context, feed, { key, first });
     });
     const coding = chooseCoding(context.request.headers.get("accept-encoding"), page.body.length);
     const content = { type: format.contentType, list: page.body, coding };
@@ -134,6 +141,8 @@ class FeedEndpoint {
     // While we read the page, the key may have been revoked, the site removed or the sandbox renewed.
     return this.#dependencies.authorizer.reauthorize(context, (authorized) => {
       requireSameSite(authorized, siteId);
+      const { rights } = authorized.key;
+      if (!feed.query.resources.every((resource) => rights.allows(readRight(resource)))) throw new OutdatedError("key");
       const hasContent = !page.isEmpty || page.hasMore;
       return { page, siteId, head: page.head, system: authorized.systemHead, hasContent };
     });

@@ -1,9 +1,11 @@
 // POST /mcp: the Model Context Protocol, for agents. Each message is its own request, with the same keys, sites, limits and sandboxes as any other, and
 // nothing is remembered between requests. Responses are JSON, never event streams.
 
+import { BoundedCache } from "../../lib/bounded-cache.ts";
 import { isLoopback } from "../../lib/networks.ts";
 import { redactKeys } from "../../model/api-key.ts";
 import { ProblemError } from "../../model/errors.ts";
+import { toKeyRights } from "../../model/key-rights.ts";
 import { formatResourceList, publicResources } from "../../model/resource.ts";
 import type { BodyBytes } from "../../wire/request-body.ts";
 import type { WireResponse } from "../../wire/response.ts";
@@ -73,15 +75,19 @@ const toolMethods = ["tools/list", "tools/call"];
 
 class McpEndpoint {
   readonly #dependencies: McpDependencies;
-  /** By the key's scope. */
-  readonly #tools: Readonly<Record<"read" | "write", Tools>>;
+  /** By the text of the key's rights. */
+  readonly #tools: BoundedCache<Tools>;
 
   constructor(dependencies: McpDependencies) {
     this.#dependencies = dependencies;
     const { authorizer } = dependencies;
-    const readTools = createReadTools(dependencies);
-    const allTools = [...readTools, ...createWriteTools(dependencies)];
-    this.#tools = { read: new Tools(readTools, authorizer), write: new Tools(allTools, authorizer) };
+    this.#tools = new BoundedCache(100, 1000, (text) => {
+      const rights = toKeyRights(text);
+      return new Tools(
+        [...createReadTools(dependencies, rights), ...createWriteTools(dependencies, rights)],
+        authorizer,
+      );
+    });
   }
 
   respond(context: RequestContext, authorized: AuthorizedView): Promise<WireResponse> | WireResponse {
@@ -139,7 +145,7 @@ class McpEndpoint {
     { method, params }: Message,
     isModern: boolean,
   ): Promise<string> {
-    const tools = this.#tools[authorized.key.scope];
+    const tools = this.#tools.get(authorized.key.rights.text);
     if (method === "tools/call") return this.#complete(await tools.call(params, context, authorized), isModern);
     if (method === "tools/list") {
       rejectCursor(params);

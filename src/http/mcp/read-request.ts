@@ -27,8 +27,8 @@ export async function read(
     return toReadResponse(await route.respond(inner, authorized));
   } finally {
     // The endpoint may have authorized the inner request again.
-    const { site, key, sandbox, keyRejection } = inner;
-    Object.assign(context, { site, key, sandbox, keyRejection });
+    const { site, key, sandbox, keyRejection, neededRights, keyExpires } = inner;
+    Object.assign(context, { site, key, sandbox, keyRejection, neededRights, keyExpires });
   }
 }
 

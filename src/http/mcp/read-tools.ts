@@ -1,6 +1,7 @@
 // The read-only tools. They use the endpoints of lists, records and the feed, so parameters, limits and errors are the same.
 
-import { basePath, type Resource } from "../../model/resource.ts";
+import { changesRight, type KeyRights, readRight } from "../../model/key-rights.ts";
+import { basePath, publicResources, type Resource } from "../../model/resource.ts";
 import type { RouteMatch } from "../request-context.ts";
 import { read } from "./read-request.ts";
 import { changesTool, defaultToolPage, getTool, listTool } from "./tool-schemas.ts";
@@ -12,9 +13,16 @@ interface ReadToolDependencies {
   find(target: string): RouteMatch;
 }
 
-export function createReadTools({ resources, find }: ReadToolDependencies): readonly Tool[] {
+/** Returns the tools that a key with these rights can use, for the resources it can read. */
+export function createReadTools({ resources: all, find }: ReadToolDependencies, rights: KeyRights): readonly Tool[] {
+  const resources = publicResources(all).filter((resource) => rights.allows(readRight(resource)));
+  if (resources.length === 0) return [];
   const get = (call: ToolCall, path: string, query = "") =>
     read(call.context, call.authorized, find(`${basePath}${path}.json${query}`));
+  const changes: Tool = {
+    definition: changesTool(resources),
+    call: async (call) => ({ json: (await get(call, "changes", toFeedQuery(call.sent))).body }),
+  };
   return [
     {
       definition: listTool(resources),
@@ -30,10 +38,7 @@ export function createReadTools({ resources, find }: ReadToolDependencies): read
         return { json: `{"Record":${body},"ETag":${JSON.stringify(header("ETag"))}}` };
       },
     },
-    {
-      definition: changesTool(resources),
-      call: async (call) => ({ json: (await get(call, "changes", toFeedQuery(call.sent))).body }),
-    },
+    ...(rights.allows(changesRight) ? [changes] : []),
   ];
 }
 

@@ -42,7 +42,7 @@ const errorsOfRequest: ReadonlySet<string> = new Set([
   "internal",
 ]);
 
-/** The tools that keys of one scope may call. */
+/** The tools that keys with the same rights may call. */
 export class Tools {
   /** As a JSON list. */
   readonly definitions: string;
@@ -65,7 +65,7 @@ export class Tools {
     const given = params.arguments ?? {};
     const tool = this.#tools.get(name);
     if (!tool) {
-      const names = [...this.#tools.keys()].join(", ");
+      const names = [...this.#tools.keys()].join(", ") || "none";
       throw new RpcError(
         "invalidParams",
         `this API key has no tool \`${String(name).slice(0, 100)}\`; it has ${names}`,
@@ -83,7 +83,9 @@ export class Tools {
       checkArguments(tool.definition, sent);
       return await this.#encode(context, authorized, await tool.call({ context, authorized, sent }));
     } catch (error) {
-      if (!(error instanceof ProblemError) || errorsOfRequest.has(error.code) || context.keyRejection) throw error;
+      if (!(error instanceof ProblemError) || errorsOfRequest.has(error.code)) throw error;
+      // A call that needs other rights may work.
+      if (context.keyRejection !== undefined && context.keyRejection !== "without the right") throw error;
       return encodeResult({ json: JSON.stringify(toProblemDocument(context, error)), isError: true });
     }
   }

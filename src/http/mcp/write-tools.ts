@@ -4,6 +4,7 @@ import type { SentOperation } from "../../formats/batch-operation.ts";
 import { json } from "../../formats/json.ts";
 import { yieldToEventLoop } from "../../lib/yielding.ts";
 import { isJsonObject } from "../../model/field.ts";
+import { type KeyRights, writeRight } from "../../model/key-rights.ts";
 import { publicResources, type Resource, writtenResources } from "../../model/resource.ts";
 import { sizeOfRun } from "../../store/writes/undo-plan.ts";
 import type { RequestAuthorizer } from "../authorization/authorizer.ts";
@@ -17,6 +18,7 @@ import {
   storeBatch,
 } from "../batch/batch.ts";
 import type { BatchPlaces } from "../batch/batch-places.ts";
+import { requireOperationRights } from "../batch/operation-problems.ts";
 import { type UndoParts, type UndoResult, undoRun } from "../batch/undo.ts";
 import type { AuthorizedView } from "../request-context.ts";
 import {
@@ -37,10 +39,13 @@ export interface WriteToolDependencies extends BatchParts, UndoParts {
   readonly batchPlaces: BatchPlaces;
 }
 
-export function createWriteTools(dependencies: WriteToolDependencies): readonly Tool[] {
+/** Returns the tools that a key with these rights can use, for the resources it can write. */
+export function createWriteTools(dependencies: WriteToolDependencies, rights: KeyRights): readonly Tool[] {
+  const resources = writtenResources(dependencies.resources).filter((one) => rights.allows(writeRight(one)));
+  if (resources.length === 0) return [];
   const writing = new Writing(dependencies);
   return [
-    { definition: batchTool(dependencies.resources), call: (call) => writing.batch(call) },
+    { definition: batchTool(resources), call: (call) => writing.batch(call) },
     { definition: undoTool, call: (call) => writing.undo(call) },
   ];
 }
@@ -61,6 +66,7 @@ class Writing {
       const match = parseMatch(writtenResources(this.#served), sent.match as string | undefined);
       this.#dependencies.authorizer.countOperations(context, authorized.key, list.length);
       const operations = await this.#decode(list, match);
+      requireOperationRights(context, authorized.key, operations);
       const done = await this.#runConfirmed<BatchResults>(call, argumentsOf(match, operations), (current, how) =>
         storeBatch(this.#dependencies, context, current, { operations, match, allOrNothing: true, ...how }),
       );

@@ -6,11 +6,12 @@
 import { type Format, formats } from "../../formats/format.ts";
 import { BoundedCache } from "../../lib/bounded-cache.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import { readRight, writeRight } from "../../model/key-rights.ts";
 import { basePath, publicResources, type Resource } from "../../model/resource.ts";
 import { Snapshot } from "../../store/memory/snapshot.ts";
 import type { SiteView } from "../../store/reads/site-views.ts";
 import type { WireResponse } from "../../wire/response.ts";
-import { requireWriteScope } from "../authorization/authenticate.ts";
+import { requireRights } from "../authorization/authenticate.ts";
 import type { RequestAuthorizer } from "../authorization/authorizer.ts";
 import { whileAuthorized } from "../authorization/while-authorized.ts";
 import type { HttpDependencies } from "../dependencies.ts";
@@ -38,6 +39,7 @@ export function resourceRoutes(dependencies: ResourceRouteDependencies): [path: 
       isList,
       resource,
       format,
+      rights: { read: [readRight(resource)], write: [writeRight(resource)] },
       parseQuery: createQueryParser(dependencies.queries, {
         kind: isList ? "list" : "look-up",
         format,
@@ -86,6 +88,7 @@ class ResourceEndpoint {
   respond(context: RequestContext, route: ResourceRoute, authorized: AuthorizedView): MaybePromise<WireResponse> {
     const { method } = context;
     if (method !== "GET" && method !== "HEAD") return this.#write(context, route, authorized);
+    requireRights(context, authorized.key, route.rights.read);
     // Reads go first: the write queue yields to the reads it has counted.
     this.#dependencies.writeQueue.countRead();
     const { siteView } = authorized;
@@ -119,7 +122,7 @@ class ResourceEndpoint {
 
   #write(context: RequestContext, route: ResourceRoute, authorized: AuthorizedView): Promise<WireResponse> {
     const { headers, receivedBody } = context.request;
-    requireWriteScope(context, authorized.key);
+    requireRights(context, authorized.key, route.rights.write);
     const idsInQuery = parseWriteParameters(context, route, this.#dependencies.queries);
     rejectOtherEncodings(headers);
     if (receivedBody) return this.#store(context, route, authorized, { body: receivedBody, idsInQuery });
@@ -145,9 +148,6 @@ class ResourceEndpoint {
       respondToWrite(context, route, { ...received, authorized: current, at: now() }, this.#dependencies);
     // There's no transaction to check a dry run's key.
     if (context.isDryRun) return whileAuthorized(authorizer, context, authorized, { work, isStored: () => false });
-    return authorizer.repeatIfOutdated(context, authorized, (current) => {
-      requireWriteScope(context, current.key);
-      return work(current);
-    });
+    return authorizer.repeatIfOutdated(context, authorized, work);
   }
 }

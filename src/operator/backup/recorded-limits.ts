@@ -1,6 +1,8 @@
 // Works out how records from a backup or a site file are limited by what was last decided about them (store/database/restrictions.ts).
 
+import { type IpNetwork, isWithin, toNetwork } from "../../lib/networks.ts";
 import type { RecordedRestriction } from "../../model/amend.ts";
+import { toKeyRights } from "../../model/key-rights.ts";
 import { rightsOf, toRole } from "../../model/operator-role.ts";
 import { toDeclaredJson, type Values } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -15,7 +17,7 @@ import {
   secretKind,
   textIn,
 } from "../../store/database/restrictions.ts";
-import { type KeyRecord, splitWords } from "../../system/system-records.ts";
+import { type KeyRecord, maxKeyNetworks, splitWords } from "../../system/system-records.ts";
 
 /** Decided values by field. */
 export type Decided = Readonly<Record<string, string>>;
@@ -92,10 +94,33 @@ function toReplacement(text: string) {
  */
 export function narrowedValues(resource: Resource, record: object, limits: readonly Decided[]): Values | undefined {
   const narrower: Record<string, string> = {};
-  for (const field of Object.keys(limitsIn(resource.name, record)))
-    for (const { [field]: limit = "" } of field === "Sites" ? [] : limits)
-      if (isWider(field, narrower[field] ?? textIn(record, field), limit)) narrower[field] = limit;
+  for (const field of Object.keys(limitsIn(resource.name, record))) {
+    if (field === "Sites") continue;
+    const before = textIn(record, field);
+    const value = limits.reduce((left, { [field]: limit = "" }) => narrowed(field, left, limit), before);
+    if (value !== before) narrower[field] = value;
+  }
   return Object.keys(narrower).length > 0 ? narrower : undefined;
+}
+
+/** What's left of a value. If its networks have none in common with the limit's, the limit's are left, because no networks would mean all. */
+function narrowed(field: string, value: string, limit: string): string {
+  if (!isWider(field, value, limit)) return value;
+  if (field === "Scope") return toKeyRights(value).intersect(toKeyRights(limit)).text;
+  if (field === "Networks") return intersectNetworks(splitWords(value), splitWords(limit)).join(" ") || limit;
+  return limit;
+}
+
+/** Of two networks, one contains the other, or they have no address in common. */
+function intersectNetworks(some: readonly string[], others: readonly string[]): string[] {
+  const inside = (these: readonly string[], those: readonly string[]) => these.filter((one) => isInside(one, those));
+  return [...new Set([...inside(some, others), ...inside(others, some)])].slice(0, maxKeyNetworks);
+}
+
+function isInside(network: string, networks: readonly string[]): boolean {
+  const [first, bits] = toNetwork(network) ?? [];
+  const wider = networks.map(toNetwork).filter((one) => one !== undefined && bits !== undefined && one[1] <= bits);
+  return first !== undefined && isWithin(first, wider as IpNetwork[]);
 }
 
 /** Whether one value of a limit allows something that another doesn't. */
@@ -103,7 +128,9 @@ export function isWider(field: string, value: string, than: string): boolean {
   if (field === "URL" || field === replacesField) return false;
   if (field === "Expires") return isLess(Date.parse(than), Date.parse(value));
   if (field === "Rate") return isLess(Number(than || Number.NaN), Number(value || Number.NaN));
-  if (field === "Scope") return value === "write" && than === "read";
+  if (field === "Scope") return than !== "" && !toKeyRights(than).includes(toKeyRights(value));
+  if (field === "Networks")
+    return than !== "" && (value === "" || !splitWords(value).every((one) => isInside(one, splitWords(than))));
   if (field === "Role") return !hasAllOf(rightsOf(toRole(than)), rightsOf(toRole(value)));
   // An empty list means all sites.
   if (field === "Sites") return than !== "" && (value === "" || !hasAllOf(splitWords(than), splitWords(value)));

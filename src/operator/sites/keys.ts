@@ -1,23 +1,27 @@
 // Manages API keys. A key itself is never stored, only its prefix and digest.
 
+import { toCanonicalNetwork } from "../../lib/networks.ts";
 import {
   createApiKey,
+  endsSoonMs,
   hashApiKey,
   isKey,
   isPartialKey,
   isSandboxKey,
   minPrefixLength,
-  type Scope,
   visiblePrefix,
 } from "../../model/api-key.ts";
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
+import { allRights, parseRights, toKeyRights } from "../../model/key-rights.ts";
 import { toDeclaredJson, type Values } from "../../model/record.ts";
+import { allResources } from "../../resources/all.ts";
 import { key as keyResource } from "../../resources/key.ts";
 import { readSystemRecords } from "../../system/read-system-records.ts";
 import { commitSystemChanges, toCreateIntent, toInstant, toUpdateIntent } from "../../system/system-changes.ts";
 import {
   type KeyRecord,
+  maxKeyNetworks,
   type SiteRecord,
   type SystemRecords,
   splitWords,
@@ -36,7 +40,10 @@ export interface ListedKey extends KeyRecord {
 
 export interface KeySettings {
   readonly label?: string | undefined;
-  readonly scope?: Scope | undefined;
+  /** Rights and scopes (model/key-rights.ts). Default: `write`. */
+  readonly rights?: readonly string[] | undefined;
+  /** Networks in CIDR notation and single addresses from which the key can be used. Default: all. */
+  readonly networks?: readonly string[] | undefined;
   /** Milliseconds since 1970; undefined if it never expires. */
   readonly expiresAt?: number | undefined;
   /** Requests per second; undefined for the server's default. */
@@ -45,6 +52,9 @@ export interface KeySettings {
 
 interface KeyChanges {
   readonly label?: string | undefined;
+  readonly rights?: readonly string[] | undefined;
+  /** Empty for all. */
+  readonly networks?: readonly string[] | undefined;
   /** Milliseconds since 1970. */
   readonly expiresAt?: number | null | undefined;
   readonly rate?: number | null | undefined;
@@ -56,22 +66,23 @@ export interface IssuedKey {
   readonly record: ListedKey;
 }
 
-/** A key that expires within 30 days ends soon. */
-const soonMs = 30 * 24 * 60 * 60_000;
-
 /** How many predecessors a key remembers. */
 const maxFormerKeys = 20;
 
 /** The JSON that commands print and the console's API returns. @param now milliseconds since 1970 */
 export function toKeyInfo(key: ListedKey, now: number) {
-  const { ID: id, Prefix: prefix, Label: label, Scope: scope, Rate, Created: created, Expires, Revoked, endsAt } = key;
+  const { ID: id, Prefix: prefix, Label: label, Rate, Created: created, Expires, Revoked, endsAt } = key;
+  const rights = toKeyRights(key.Scope);
   const state = Revoked !== "" ? "revoked" : endsAt <= now ? "expired" : "valid";
   return {
     id,
     site: key.siteName,
     prefix,
     label,
-    scope,
+    scope: rights.scope ?? null,
+    rights: allRights(allResources).filter((right) => rights.allows(right)),
+    can: rights.text === "none" ? [] : splitWords(rights.text),
+    networks: splitWords(key.Networks),
     rate: Rate === "" ? null : Number(Rate),
     created,
     expires: Expires || null,
@@ -79,7 +90,7 @@ export function toKeyInfo(key: ListedKey, now: number) {
     lastUsed: key.lastUsed?.toISOString() ?? null,
     former: splitWords(key.Former),
     state,
-    endsSoon: state === "valid" && endsAt < now + soonMs,
+    endsSoon: state === "valid" && endsAt < now + endsSoonMs,
   } as const;
 }
 
@@ -90,7 +101,7 @@ export function toKeyRecord({ siteName: _, endsAt: __, lastUsed: ___, ...record 
 
 /**
  * If `site` is a sandbox that has just been refreshed, the key is for the new one.
- * @throws ProblemError `invalid-record`, or `not-found` if the site was removed
+ * @throws ProblemError `invalid-record`, `bad-request` for a right that doesn't exist or a malformed network, or `not-found` if the site was removed
  */
 export async function createKey(
   engine: Engine,
@@ -143,12 +154,14 @@ export async function listKeyLabels(engine: Engine, site: number): Promise<Reado
 /**
  * Takes effect with the next request.
  * @param changes undefined members stay as they are; `null` removes an `expiresAt` or `rate`
- * @throws ProblemError `invalid-record`, `not-found`, or `conflict` if the key is revoked or several keys start with `prefix`
+ * @throws ProblemError as `createKey`, `not-found`, or `conflict` if the key is revoked or several keys start with `prefix`
  */
 export async function setKey(engine: Engine, prefix: string, changes: KeyChanges, now: number): Promise<ListedKey> {
-  const { label, rate, expiresAt } = changes;
+  const { label, rights, networks, rate, expiresAt } = changes;
   const values = {
     ...(label === undefined ? {} : { Label: label }),
+    ...(rights === undefined ? {} : { Scope: parseRights(rights, allResources).text }),
+    ...(networks === undefined ? {} : { Networks: parseNetworks(networks) }),
     ...(rate === undefined ? {} : { Rate: rate === null ? "" : String(rate) }),
     ...(expiresAt === undefined ? {} : { Expires: expiresAt === null ? "" : toInstant(expiresAt) }),
   };
@@ -180,7 +193,7 @@ async function changeKey(
 }
 
 /**
- * Creates a key with the same label, scope, rate and expiry, and lets the old one expire after `overlap` milliseconds. The new key can undo the runs of
+ * Creates a key with the same label, rights, networks, rate and expiry, and lets the old one expire after `overlap` milliseconds. The new key can undo the runs of
  * all its predecessors, but they can't undo its runs.
  * @throws ProblemError `conflict` if the old key is revoked or expired
  */
@@ -196,17 +209,16 @@ export async function rotateKey(engine: Engine, prefix: string, overlap: number,
     const end = overlap > 0 ? { Expires: toInstant(Math.min(now + overlap, endsAt)) } : { Revoked: toInstant(now) };
     const settings = { ...toSettings(old), former: [old.Prefix, ...splitWords(old.Former)].slice(0, maxFormerKeys) };
     const isForSandbox = site !== undefined && site.SandboxOf !== "";
-    const created = createKeyIntent(Number(old.Site), settings, now, isForSandbox);
+    const created = newKeyIntent(Number(old.Site), old, settings, now, isForSandbox);
     key = created.key;
     return [created.intent, toUpdateIntent(keyResource, old.ID, end, now)];
   });
   return { key, record: toListed(JSON.parse(body as string), site?.Name) };
 }
 
-function toSettings({ Label, Scope, Rate, Expires }: KeyRecord): KeySettings {
+function toSettings({ Label, Rate, Expires }: KeyRecord) {
   return {
     label: Label,
-    scope: Scope,
     rate: Rate === "" ? undefined : Number(Rate),
     expiresAt: Expires === "" ? undefined : Date.parse(Expires),
   };
@@ -247,15 +259,22 @@ function siteOfKey({ sites }: SystemRecords, { Site }: KeyRecord): SiteRecord | 
   return sites.find(({ ID }) => ID === Number(Site));
 }
 
-interface NewKeySettings extends KeySettings {
+interface NewKeySettings extends Pick<KeySettings, "label" | "expiresAt" | "rate"> {
   /** Prefixes of the keys it replaces, latest first. */
   readonly former?: readonly string[];
 }
 
-/** @param isForSandbox whether `site` is a sandbox @throws ProblemError `invalid-record` */
-export function createKeyIntent(
+/** @param isForSandbox whether `site` is a sandbox @throws ProblemError as `createKey` */
+export function createKeyIntent(site: number, settings: KeySettings, now: number, isForSandbox: boolean) {
+  const { rights = ["write"], networks = [], ...others } = settings;
+  const limits = { Scope: parseRights(rights, allResources).text, Networks: parseNetworks(networks) };
+  return newKeyIntent(site, limits, others, now, isForSandbox);
+}
+
+function newKeyIntent(
   site: number,
-  { label = "", scope = "write", expiresAt, rate, former = [] }: NewKeySettings,
+  { Scope, Networks }: Pick<KeyRecord, "Scope" | "Networks">,
+  { label = "", expiresAt, rate, former = [] }: NewKeySettings,
   now: number,
   isForSandbox: boolean,
 ) {
@@ -265,11 +284,34 @@ export function createKeyIntent(
     Prefix: prefix,
     Digest: digest,
     Label: label,
-    Scope: scope,
+    Scope,
+    Networks,
     Rate: rate === undefined ? "" : String(rate),
     Created: toInstant(now),
     Expires: expiresAt === undefined ? "" : toInstant(expiresAt),
     Former: former.join(" "),
   };
   return { key, intent: toCreateIntent(keyResource, values, now) };
+}
+
+/** @throws ProblemError `bad-request` that says how to write a network with host bits */
+function parseNetworks(texts: readonly string[]): string {
+  const networks = new Set(texts.map(parseNetwork));
+  if (networks.size <= maxKeyNetworks) return [...networks].join(" ");
+  throw new ProblemError("bad-request", `a key can have up to ${maxKeyNetworks} networks, not ${networks.size}`);
+}
+
+function parseNetwork(text: string): string {
+  const found = toCanonicalNetwork(text);
+  const sent = `\`${text.slice(0, 100)}\``;
+  if (!found)
+    throw new ProblemError(
+      "bad-request",
+      `${sent} isn't a network; write one like 203.0.113.0/24, 2001:db8::/32 or a single address`,
+    );
+  if (found.isExact) return found.network;
+  throw new ProblemError(
+    "bad-request",
+    `the network ${sent} has bits after its prefix; did you mean \`${found.network}\`, or the single address \`${text.replace(/\/.*/, "")}\`?`,
+  );
 }

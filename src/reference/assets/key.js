@@ -1,4 +1,4 @@
-// The field for the API key. Asks the server which site the key belongs to, and says at each form what it would change.
+// The field for the API key. Asks the server which site the key belongs to and what it may do, and says at each form what it would change.
 document.addEventListener("DOMContentLoaded", () => {
   const root = document.documentElement;
   const field = document.querySelector("#key");
@@ -23,13 +23,13 @@ document.addEventListener("DOMContentLoaded", () => {
   const forget = (text) => show(null, text);
 
   const check = async (key) => {
-    const response = await fetch("/docs/site.json", { headers: { "X-API-AUTH": key }, cache: "no-store" });
+    const response = await fetch("/restapi/key.json", { headers: { "X-API-AUTH": key }, cache: "no-store" });
     const content = await response.json();
     if (field.value.trim() !== key) return;
     if (response.status === 401) return forget("The server rejected this key.");
     if (!response.ok) return forget(`The server returned ${response.status}: ${content.detail}.`);
-    const sandbox = response.headers.get("X-Sandbox");
-    show({ name: sandbox ?? content.Site, isSandbox: sandbox !== null, isReadOnly: content.Scope === "read" });
+    const isReadOnly = !content.Rights.some((right) => right.endsWith(":write") && right !== "webhooks:write");
+    show({ name: content.Site, isSandbox: content.Sandbox, isReadOnly });
   };
 
   let timer;

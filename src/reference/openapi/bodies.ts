@@ -114,7 +114,8 @@ const details: Record<ErrorCode, string> = {
   "ambiguous-id":
     'no record given: put its ID in the path (`/restapi/brands/12.json`), the body (`{"ID": 12, ...}`) or the query (`/restapi/brands.json?ID=12`)',
   unauthorized: "the request has no X-API-AUTH header; send your API key (`sfk_...`) in it",
-  forbidden: "this API key is read-only; use one with the scope `write`",
+  forbidden:
+    "this API key doesn't have the right `brands:write`; use one that has it, or ask the site's operator to add it",
   "site-suspended": "this site is suspended",
   "not-found": "there is no brand with the ID 12",
   "method-not-allowed": "locations are read-only",

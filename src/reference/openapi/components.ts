@@ -267,6 +267,10 @@ const headers: Readonly<Record<string, Header>> = {
   RateLimit: ["What's left of the key's rate limit, if it has one.", text('"key";r=99;t=1')],
   "RateLimit-Policy": ["The key's rate limit, if it has one.", text('"key";q=100;w=2')],
   "X-Dry-Run": ["Nothing was stored, because the request had `dryRun=1`.", constant("1")],
+  "X-Key-Expires": [
+    "When the key expires. Only sent in its last 30 days.",
+    { type: "string", format: "date-time", examples: ["2027-01-31T12:00:00.000Z"] },
+  ],
   "X-Sandbox": ["The sandbox's name. Only sent for sandbox keys (`sfk_test_...`).", text("demo-sandbox")],
   "WWW-Authenticate": [
     "How to authenticate.",
@@ -301,7 +305,7 @@ const common = [
 ];
 
 /** In every response to an API key. */
-const ofKey = ["RateLimit", "RateLimit-Policy", "X-Sandbox"];
+const ofKey = ["RateLimit", "RateLimit-Policy", "X-Key-Expires", "X-Sandbox"];
 
 /** In every response to a write. */
 const ofWrite = ["Idempotency-Replayed", "X-Dry-Run", ...ofKey];
@@ -309,6 +313,7 @@ const ofWrite = ["Idempotency-Replayed", "X-Dry-Run", ...ofKey];
 /** Headers by kind of response, in addition to the common ones. `?` marks optional ones. */
 export const headersOf = {
   list: ["ETag", "X-Total-Count", "Link", "Vary", "Content-Encoding", ...ofKey],
+  key: ofKey,
   feed: ["Vary", "Content-Encoding", ...ofKey],
   record: ["ETag", ...ofKey],
   created: ["ETag", "Location", ...ofWrite],

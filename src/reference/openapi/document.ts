@@ -5,12 +5,13 @@ import { formats } from "../../formats/format.ts";
 import { formatResourceList, type Resource } from "../../model/resource.ts";
 import { batchSchemas } from "../batch-schema.ts";
 import { type Form, feedSchemas, recordSchema, type Schema, type Schemas, schemaName } from "../json-schema.ts";
+import { keySchema, keySchemaName } from "../key-schema.ts";
 import { exampleAddress } from "../pages/markdown.ts";
 import { problemSchemas } from "../problem-schema.ts";
 import { batchParameters, batchPathsOf, batchTag } from "./batch.ts";
 import { problemResponses } from "./bodies.ts";
 import { filterValue, headerComponents, parameterComponents, type Tagged, tagOf } from "./components.ts";
-import { feedParameters, feedPathOf, feedTag, pathsOf } from "./operations.ts";
+import { feedParameters, feedPathOf, feedTag, keyPathOf, keyTag, pathsOf } from "./operations.ts";
 import { webhookParameters, webhookSchemas, webhooksOf, webhookTag } from "./webhooks.ts";
 
 /** The document at `/openapi.json`. @param resources the public ones @param contact the operator's `mailto:` or `https:` URL */
@@ -42,6 +43,7 @@ export function toOpenapi(resources: readonly Resource[], contact?: string): Sch
     ],
     paths: Object.assign(
       {},
+      ...formats.map(keyPathOf),
       ...resources.flatMap((resource) => formats.map((format) => pathsOf(resource, format))),
       ...formats.map((format) => feedPathOf(resources, format)),
       ...formats.map((format) => batchPathsOf(resources, format)),
@@ -58,7 +60,7 @@ function contactMember(contact = ""): Schema {
 
 /** In the order of the document. */
 function taggedOf(resources: readonly Resource[]): readonly Tagged[] {
-  return [...resources, feedTag, batchTag];
+  return [keyTag, ...resources, feedTag, batchTag];
 }
 
 function componentsOf(resources: readonly Resource[]): Schema {
@@ -109,6 +111,7 @@ function schemaComponents(resources: readonly Resource[]): Schemas {
     ...feedSchemas(resources, base),
     ...batchSchemas(resources, base),
     ...webhookSchemas(),
+    [keySchemaName]: keySchema,
     FilterValue: filterValue,
     ...problemSchemas(base),
   };

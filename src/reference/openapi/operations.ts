@@ -7,6 +7,7 @@ import { defaultFeedLimit, maxFeedWaitSeconds, maxPageSize } from "../../model/l
 import type { Resource } from "../../model/resource.ts";
 import { basePath } from "../../model/resource.ts";
 import { pageSchemaName, type Schema } from "../json-schema.ts";
+import { exampleKey, keySchemaName } from "../key-schema.ts";
 import {
   commonProblems,
   contentOf,
@@ -120,6 +121,42 @@ export function optionsOperation(resource: Tagged, format: Format, name: string,
       ...problemRefs(["bad-request", "site-suspended", "wrong-site", "internal", "unavailable"], format),
     },
     "x-secondary": true,
+  };
+}
+
+// The document about the key that a request sends (contract section 1).
+
+export const keyTag = {
+  plural: "your key",
+  description:
+    "Which site your API key belongs to, and what it may do. Start here: it changes nothing, and any key may do it.",
+} as const;
+
+export function keyPathOf(format: Format): Record<string, Schema> {
+  const get: OpenapiOperation = {
+    operationId: nameIn(format, "getKey"),
+    summary: "Who am I?",
+    description: "Returns what the API key you send is for, what it may do, and how many requests are left.",
+    tags: [tagOf(keyTag, format)],
+    responses: {
+      200: {
+        description: "Your key.",
+        headers: headerRefs(headersOf.key),
+        content: contentOf(
+          format,
+          ref("schemas", keySchemaName),
+          toExample(format, format.document("Key", { ...exampleKey })),
+        ),
+      },
+      ...problemRefs([...commonProblems, "precondition-failed"], format),
+    },
+  };
+  return {
+    [`${basePath}key.${format.name}`]: {
+      get,
+      head: headOperation(get),
+      options: optionsOperation(keyTag, format, "Key"),
+    },
   };
 }
 

@@ -86,6 +86,7 @@ const documents: readonly string[] = [
   entry("OpenAPI 3.0", "/openapi.json?openapi=3.0", "The same, for tools that don't support 3.1"),
   entry("OpenAPI 3.1, JSON only", "/openapi.json?format=json", "The same, without the XML operations"),
   entry("XML Schema", "/schemas/storefront.xsd", "Records, lists, changes and batch requests in XML"),
+  entry("JSON Schema of your key", "/schemas/key.json", "What your API key is for, and what it may do"),
   entry("JSON Schema of changes", "/schemas/changes.json", "A page of the feed of changes"),
   entry("JSON Schema of batch requests", "/schemas/batch.json", "Batch requests, undo, and their responses"),
 ];

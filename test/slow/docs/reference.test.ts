@@ -217,7 +217,7 @@ test("with a sandbox key, the reference says that only the sandbox changes, and 
     await page.locator("#key").fill(`sfk_${"x".repeat(42)}`);
     await page.locator("#key-meaning").getByText("The server rejected this key.").waitFor();
     const { site } = await makeSandbox(demo.engine, "demo", { now: Date.now });
-    const readKey = (await createKey(demo.engine, site, { scope: "read" }, Date.now())).key;
+    const readKey = (await createKey(demo.engine, site, { rights: ["read"] }, Date.now())).key;
     await page.locator("#key").fill(readKey);
     await page.locator("#key-meaning").getByText("It can only read the sandbox demo-sandbox.").waitFor();
     expect(await form.locator(".writes").textContent()).toBe("Your key is read-only, so the server will reject this.");

@@ -67,7 +67,7 @@ describe.each(engines)("sandbox on $name", (kind) => {
   if (kind.name === "PostgreSQL") return;
 
   test("every response to a sandbox key has X-Sandbox, even an error, and no other response does", async () => {
-    const reader = (await createKey(other, await sandboxOf(server), { scope: "read" }, now)).key;
+    const reader = (await createKey(other, await sandboxOf(server), { rights: ["read"] }, now)).key;
     const limited = (await createKey(other, await sandboxOf(server), { rate: 1 }, now)).key;
     const revoked = (await createKey(other, await sandboxOf(server), {}, now)).key;
     await revokeKey(other, revoked.slice(0, 17), now);

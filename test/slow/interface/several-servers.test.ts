@@ -216,7 +216,7 @@ describe("memory budget", () => {
     const keys: string[] = [];
     for (let i = 0; i < sites; i++) {
       const site = await createSite(server.engine, `s${i}`, { hostnames: [`s${i}.example`] }, 0);
-      keys.push((await createKey(server.engine, site, { scope: "write" }, 0)).key);
+      keys.push((await createKey(server.engine, site, { rights: ["write"] }, 0)).key);
       const create = createIntent({ site: site.ID, resource: "order-status", values: { Name: "x".repeat(250) } });
       await server.engine.commit(new Array(records).fill(create));
     }

@@ -158,7 +158,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect((await undo(run, "?dryRun=1", { key: first })).json).toMatchObject({ Deleted: 1 });
     expect((await undo(run, "", { key: third.key })).json).toEqual(done({ Deleted: 1 }));
     expect(await names()).toEqual([...before, "5 E", "6 F"]);
-    const readOnly = await server.issueKey({ scope: "read" });
+    const readOnly = await server.issueKey({ rights: ["read"] });
     expect((await undo(later, "", { key: readOnly })).json.detail).toContain("`write`");
   });
 

@@ -49,7 +49,7 @@ describe.each(engines)("client access on $name", (kind) => {
     JSON.stringify(await server.engine.readHeads([1, 2]));
 
   test("a read-only key can't change anything, by any method, override, path or parameter", async () => {
-    const reader = await server.issueKey({ scope: "read" });
+    const reader = await server.issueKey({ rights: ["read"] });
     const before = await everything();
     for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
       for (const path of paths) {

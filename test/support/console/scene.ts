@@ -133,7 +133,7 @@ async function makeWebhooks({ engine, site, signIn }: FilledSite): Promise<void>
 /** Sends API requests, some of which get rejected. The console only logs successful ones once somebody has looked. */
 async function sendRequests({ call, issueKey, signIn }: FilledSite): Promise<void> {
   await (await signIn("anna")).call("GET", "/sites/shop/requests");
-  const [till, website] = [await issueKey({ label: "till" }), await issueKey({ label: "website", scope: "read" })];
+  const [till, website] = [await issueKey({ label: "till" }), await issueKey({ label: "website", rights: ["read"] })];
   await call("GET", "/restapi/brands.json?sort=Name&limit=20", { key: website });
   await call("GET", "/restapi/locations/2.json", { key: website });
   await call("POST", "/restapi/brands.json", { key: till, body: { Name: "", Address: { Country: "Germany" } } });
