@@ -40,11 +40,11 @@ export function createRoutes(dependencies: RouteDependencies) {
   const batchPlaces = new BatchPlaces();
   const routes = new Map<string, Route>([
     ...healthRoutes(dependencies),
-    ...keyRoutes(dependencies),
     ...resourceRoutes({ ...dependencies, idempotencies }),
     ...batchRoutes({ ...dependencies, idempotencies, batchPlaces }),
     ...feedRoutes(dependencies),
     ...undoRoutes({ ...dependencies, idempotencies, batchPlaces }),
+    ...keyRoutes(dependencies),
     ...mcpRoutes({ ...dependencies, batchPlaces, find: (sent) => known.get(sent) }),
   ]);
   const { documentation } = dependencies;

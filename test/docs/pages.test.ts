@@ -3,8 +3,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { text } from "../../src/model/field.ts";
 import { defineResource } from "../../src/model/resource.ts";
-import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
-import { createKey } from "../../src/operator/sites/keys.ts";
 import { setSite } from "../../src/operator/sites/sites.ts";
 import { toOpenapi } from "../../src/reference/openapi/document.ts";
 import { referencePage } from "../../src/reference/pages/reference.ts";
@@ -202,30 +200,6 @@ describe("a page that doesn't exist", () => {
     expect([named.status, named.headers.get("Content-Type")]).toEqual([421, "text/html; charset=utf-8"]);
     expect(named.text).toContain("<code>a&amp;b.example</code>");
     await other.stop();
-  });
-});
-
-describe("/docs/site.json", () => {
-  test("names the site or sandbox that a valid key opens, and the key's scope", async () => {
-    const { status, headers, json } = await server.call("GET", "/docs/site.json", { key: server.key });
-    expect([status, headers.get("Content-Type"), json]).toEqual([
-      200,
-      "application/json",
-      { Site: server.site.Name, Scope: "write" },
-    ]);
-    expect(headers.get("Cache-Control")).toBe("no-cache, no-store, must-revalidate");
-    const { site } = await makeSandbox(server.engine, server.site.Name, { now: Date.now });
-    const sandboxKey = (await createKey(server.engine, site, {}, Date.now())).key;
-    const response = await server.call("GET", "/docs/site.json", { key: sandboxKey });
-    expect([response.json, response.headers.get("X-Sandbox")]).toEqual([
-      { Site: "shop-sandbox", Scope: "write" },
-      "shop-sandbox",
-    ]);
-    const reading = (await createKey(server.engine, server.site, { rights: ["read"] }, Date.now())).key;
-    expect((await server.call("GET", "/docs/site.json", { key: reading })).json.Scope).toBe("read");
-    expect((await server.call("GET", "/docs/site.json", { key: "" })).status).toBe(401);
-    expect((await server.call("GET", "/docs/site.json", { key: "wrong" })).status).toBe(401);
-    expect((await server.call("POST", "/docs/site.json", { key: server.key })).status).toBe(405);
   });
 });
 

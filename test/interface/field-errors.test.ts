@@ -10,6 +10,7 @@ import { idGivenError } from "../../src/operator/import/matcher.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { key } from "../../src/resources/key.ts";
 import { location } from "../../src/resources/location.ts";
+import { site } from "../../src/resources/site.ts";
 import { webhook } from "../../src/resources/webhook.ts";
 import { callTool } from "../support/http/mcp.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
@@ -161,7 +162,7 @@ const elsewhere: [FaultCode, object, () => unknown][] = [
   ["invalid-email", {}, () => parseRecordChanges(location, { Email: "x" })],
   ["invalid-time", {}, () => parseRecordChanges(key, { Expires: "x" })],
   ["bad-pattern", { pattern: "^https?://[!-~]+$" }, () => parseRecordChanges(webhook, { URL: "x" })],
-  ["invalid-choice", { choices: ["read", "write"] }, () => parseRecordChanges(key, { Scope: "x" })],
+  ["invalid-choice", { choices: ["yes"] }, () => parseRecordChanges(site, { Default: "x" })],
   ["invalid-hostname", {}, () => parseHostname("a b")],
   ["invalid", {}, () => parseMapping(brand, '{"fields": {"Name": {}}}')],
 ];

@@ -110,17 +110,17 @@ describe("a key", () => {
     expect([(await list(second.key)).status, (await list(third.key)).status]).toEqual([401, 200]);
   });
 
-  test("with the scope read can't write, and the problem names the missing scope", async () => {
+  test("with the scope read can't write, and the problem names the missing right", async () => {
     const key = await server.issueKey({ rights: ["read"] });
     expect((await list(key)).status).toBe(200);
-    for (const [method, path] of [
-      ["POST", "brands.json"],
-      ["PUT", "brands/1.json"],
-      ["DELETE", "orderstatuses/1.json"],
+    for (const [method, path, right] of [
+      ["POST", "brands.json", "`brands:write`"],
+      ["PUT", "brands/1.json", "`brands:write`"],
+      ["DELETE", "orderstatuses/1.json", "`orderstatuses:write`"],
     ] as const) {
       const response = await server.call(method, `/restapi/${path}`, { key, body: "not even JSON" });
       expect(response.status).toBe(403);
-      expect(response.json.detail).toContain("`write`");
+      expect(response.json.detail).toContain(right);
     }
   });
 

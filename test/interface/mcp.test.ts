@@ -303,7 +303,7 @@ describe("keys at /mcp", () => {
   });
 
   test("other endpoints ignore bearer tokens", async () => {
-    for (const path of ["/restapi/brands.json", "/restapi/changes.json", "/docs/site.json"]) {
+    for (const path of ["/restapi/brands.json", "/restapi/changes.json", "/restapi/key.json"]) {
       expect((await fetch(server.url + path, { headers: bearer(server.key) })).status).toBe(401);
     }
   });

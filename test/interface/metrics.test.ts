@@ -144,7 +144,7 @@ describe.each(engines)("metrics on $name", (kind) => {
         await server.call("POST", "/restapi/brands.json", { key, body: { Name: "x" } });
       }
     });
-    const reasons = ["missing", "malformed", "read-only"];
+    const reasons = ["missing", "malformed", "without the right"];
     expect(reasons.map((reason) => grown(`storefront_key_refusals_total{reason="${reason}"}`))).toEqual([2, 1, 1]);
   });
 

@@ -202,6 +202,7 @@ describe("response headers of a read", () => {
       "RateLimit-Policy",
       "Retry-After",
       "X-Dry-Run",
+      "X-Key-Expires",
       "X-Request-Id",
       "X-Sandbox",
       "X-Total-Count",

@@ -232,7 +232,7 @@ describe("without --access-log", () => {
       [unknown + key.slice(12), "GET", 401, "malformed"],
       [revoked, "GET", 401, "expired or revoked", revoked.slice(0, 12)],
       [foreign, "GET", 403, "of another site", foreign.slice(0, 12)],
-      [reader, "POST", 403, "read-only", reader.slice(0, 12)],
+      [reader, "POST", 403, "without the right", reader.slice(0, 12)],
     ];
     const begun = performance.now();
     for (const [sent, method, status] of cases) {

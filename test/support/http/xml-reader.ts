@@ -39,8 +39,20 @@ function toValue(root: XmlElement, resources: readonly Resource[]): unknown {
   if (root.name === "Changes") return toChanges(root, resources);
   if (root.name === "BatchResults") return toBatchResults(root, resources);
   if (root.name === "Undone") return toUndone(root);
+  if (root.name === "Key") return toKey(root);
   const resource = resources.find(({ element }) => element === root.name) as Resource;
   return { ID: Number(root.attr("ID")?.value), ...toFields(root, resource.fields) };
+}
+
+function toKey(root: XmlElement): unknown {
+  const nulls = { Expires: null, Rate: null, Burst: null, Remaining: null };
+  const members = childrenOf(root).map((member): [string, unknown] => {
+    const { name, content } = member;
+    if (name === "Rights" || name === "Networks") return [name, childrenOf(member).map((item) => item.content)];
+    if (name === "Sandbox") return [name, content === "true"];
+    return [name, /^(?:SiteID|Rate|Burst|Remaining)$/.test(name) ? Number(content) : content];
+  });
+  return { ...nulls, ...Object.fromEntries(members) };
 }
 
 function attributesOf(element: XmlElement): Record<string, string> {

@@ -86,7 +86,7 @@ export const batchCases = [
     shop.problem(await callBatch(shop, [create(shop, "b"), change(shop, next, "c")]), 404, /not-found/);
     shop.same(answer, "the order statuses", (await shop.own()).length, 1);
   }),
-  both("The key must be allowed to write.", "a read-only key gets a 403, and GET a 405", async (shop) => {
+  both("Methods other than POST and OPTIONS", "a read-only key gets a 403, and GET a 405", async (shop) => {
     shop.problem(await shop.call("GET", "batch"), 405, /method-not-allowed/);
     const options = await shop.call("OPTIONS", "batch", { key: null });
     shop.status(options, 204);

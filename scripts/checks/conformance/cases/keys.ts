@@ -132,13 +132,13 @@ export const keyCases = [
     shop.header(answer, "X-Sandbox", null);
   }),
   both(
-    "A write with a read-only key",
-    "a write with a read-only key gets a 403 that names the scope, and changes nothing",
+    "A request that needs a right",
+    "a write with a read-only key gets a 403 that names the right, and changes nothing",
     async (shop) => {
       const key = shop.need("readKey");
       const { id, record } = await shop.create();
       const answer = await shop.call("PUT", `orderstatuses/${id}`, { key, body: { Name: `${shop.mark} x` } });
-      shop.problem(answer, 403, /\bwrite\b/);
+      shop.problem(answer, 403, /\borderstatuses:write\b/);
       const read = await shop.call("GET", `orderstatuses/${id}`, { key });
       shop.same(read, "the record", shop.record(read), record);
     },
@@ -158,9 +158,33 @@ export const keyCases = [
       shop.status(await shop.call("OPTIONS", "orderstatuses", without), 204);
     },
   ),
-  both("The server checks the method first", "a key's scope is checked before the body", async (shop) => {
+  both("The server checks the method first", "a key's rights are checked before the body", async (shop) => {
     const answer = await shop.call("POST", "orderstatuses", { key: shop.need("readKey"), body: "not a record" });
     shop.problem(answer, 403);
+  }),
+  both("`Rights` lists every right", "a read-only key has all rights to read, and no others", async (shop) => {
+    const answer = await shop.call("GET", "key", { key: shop.need("readKey") });
+    shop.status(answer, 200);
+    const rights = answer.text.match(/\b[a-z]+:(?:read|write)\b/g);
+    const expected = ["brands:read", "orderstatuses:read", "locations:read", "changes:read"];
+    shop.same(answer, "the rights", rights?.toSorted(), expected.toSorted());
+    shop.holds(answer, "the key's prefix", answer.text.includes(shop.need("readKey").slice(0, 12)));
+    shop.holds(answer, "no more of the key than its prefix", !answer.text.includes(shop.need("readKey").slice(0, 13)));
+  }),
+  both("`webhooks:write` is never part", "the run's key doesn't have webhooks:write", async (shop) => {
+    const answer = await shop.call("GET", "key");
+    shop.holds(answer, "no right to webhooks", !answer.text.includes("webhooks:"));
+  }),
+  both("There are no parameters and no `ETag`", "a parameter gets a 400, and another method a 405", async (shop) => {
+    shop.problem(await shop.call("GET", "key?fields=Label"), 400);
+    shop.problem(await shop.call("PUT", "key", { body: "" }), 405);
+    const answer = await shop.call("GET", "key");
+    shop.header(answer, "ETag", null);
+    shop.header(answer, "Cache-Control", /no-store/);
+  }),
+  both("A batch request needs the rights", "a batch request with a read-only key gets a 403", async (shop) => {
+    const body = shop.format === "json" ? '{"Operations":[]}' : "<Batch/>";
+    shop.problem(await shop.call("POST", "batch?atomic=0", { key: shop.need("readKey"), body }), 403);
   }),
   once("Sandbox keys start", "sandbox keys start with sfk_test_, and all others with sfk_", async (shop) => {
     for (const key of [shop.target.key, shop.target.extras.sandboxKey].filter((one) => one !== undefined)) {
@@ -181,9 +205,9 @@ function sandboxKey(shop: Shop): string {
 }
 
 async function siteName(shop: Shop, key: string): Promise<string | undefined> {
-  const answer = await shop.call("GET", "/docs/site.json", { key });
+  const answer = await shop.call("GET", "/restapi/key.json", { key });
   shop.status(answer, 200);
-  return /^\{"Site":\s*"([a-z0-9-]+)"[,}]/.exec(answer.text)?.[1];
+  return JSON.parse(answer.text).Site;
 }
 
 /** Checks a 401, and returns the part that mustn't depend on the key. */

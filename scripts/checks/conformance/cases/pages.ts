@@ -91,12 +91,6 @@ export const pageCases = [
       shop.same({ ...answer, text }, "what is loaded from another host", loaded, null);
     }
   }),
-  once("These are the same on every server", "/docs/site.json names the site and the key's scope", async (shop) => {
-    const answer = await shop.call("GET", "/docs/site.json");
-    shop.status(answer, 200);
-    shop.same(answer, "the members", Object.keys(JSON.parse(answer.text)), ["Site", "Scope"]);
-    shop.status(await shop.call("GET", "/docs/site.json", { key: null }), 401);
-  }),
   casesOf(13).once("A second address", "the public port serves none of it", async (shop) => {
     for (const path of ["/metrics", "/console.js", "/operator", "/operator/session", "/console.js.LICENSE.txt"])
       shop.status(await shop.call("GET", path), 404);

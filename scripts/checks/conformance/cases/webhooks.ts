@@ -23,7 +23,7 @@ export const webhookCases = [
         `the change of ${id}`,
         data.Changes.some(({ ID }: { ID: number }) => ID === id),
       );
-      const site = await shop.call("GET", "/docs/site.json");
+      const site = await shop.call("GET", "/restapi/key.json");
       shop.same(site, "Site of the event", data.Site, JSON.parse(site.text).Site);
       const signed = `${event.headers["webhook-id"]}.${event.headers["webhook-timestamp"]}.${event.body}`;
       const secret = Buffer.from(shop.need("webhookSecret").replace("whsec_", ""), "base64");
