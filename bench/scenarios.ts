@@ -1,4 +1,5 @@
 import type { Request } from "./load.ts";
+import type { Site } from "./site.ts";
 
 export interface Scenario {
   readonly name: string;
@@ -83,7 +84,7 @@ export function wideCsv(count: number): string {
 }
 
 /** For a site of `count` brands. */
-export function scenariosFor(count: number, key: string): Scenario[] {
+export function scenariosFor(count: number, { key, limitedKey }: Pick<Site, "key" | "limitedKey">): Scenario[] {
   const headers = { "X-API-AUTH": key, "Accept-Encoding": "identity" };
   const get = (path: string, more: Record<string, string> = {}): Request => ({
     method: "GET",
@@ -105,6 +106,13 @@ export function scenariosFor(count: number, key: string): Scenario[] {
       byHand: true,
       smoke: true,
       onAllCores: true,
+    },
+    {
+      name: "look-up, JSON, key with rights and networks",
+      request: get("/restapi/brands/500.json", { "X-API-AUTH": limitedKey }),
+      connections: 32,
+      byHand: false,
+      smoke: true,
     },
     {
       name: "look-up, XML",

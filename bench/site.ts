@@ -10,19 +10,26 @@ export interface Site {
   /** The database's address. */
   readonly database: string;
   readonly key: string;
+  /** A key with single rights that only works from 16 networks, the last of which is this machine's. */
+  readonly limitedKey: string;
 }
 
 const root = join(import.meta.dir, "..");
 
-/** Creates a database in `folder` with a site of `count` brands and a key. @param csvOf returns the brands as CSV */
+const networks = [...Array.from({ length: 15 }, (_, index) => `203.0.113.${index}`), "127.0.0.0/8"];
+
+/** Creates a database in `folder` with a site of `count` brands and two keys. @param csvOf returns the brands as CSV */
 export async function makeSite(folder: string, count: number, csvOf = sampleCsv): Promise<Site> {
   const database = `sqlite:${join(folder, `site-${count}.db`)}`;
   const csv = join(folder, `${count}.csv`);
   writeFileSync(csv, csvOf(count));
   await storefront(database, ["site", "add", "shop", "--default"]);
   await storefront(database, ["import", "--site", "shop", "brands", csv]);
-  const key = await storefront(database, ["key", "create", "--site", "shop"]);
-  return { database, key: key.trim() };
+  const newKey = ["key", "create", "--site", "shop"];
+  const key = await storefront(database, newKey);
+  const limits = ["--can", "brands:read,changes:read", "--from", networks.join()];
+  const limitedKey = await storefront(database, [...newKey, ...limits]);
+  return { database, key: key.trim(), limitedKey: limitedKey.trim() };
 }
 
 /** Starts the server on the database. @param program default: the command that users run */

@@ -67,7 +67,7 @@ async function benchSite(
   const site = await makeSite(folder, count);
   const product = await startStorefront(site);
   const file = join(folder, `responses-${count}.json`);
-  const responses = await recordResponses(product.url, scenariosFor(count, site.key).filter(isWanted), file);
+  const responses = await recordResponses(product.url, scenariosFor(count, site).filter(isWanted), file);
   const bare = [
     await startBareBun(file),
     await startServer("bare node:http", ["node", join(servers, "bare-node.mjs")], { RESPONSES: file }),
