@@ -39,6 +39,7 @@ const examples: Record<string, readonly string[]> = {
   key: ['key create --site garden --label "warehouse till"', "key list --site garden"],
   "key create": [
     'key create --site garden --label "warehouse till" --scope read --expires 90d',
+    "key create --site garden --can brands:write,orderstatuses:read --from 203.0.113.0/24",
     "key create --site garden --sandbox",
   ],
   "key list": ["key list --site garden", "key list --site garden --sandbox"],

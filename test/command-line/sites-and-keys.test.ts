@@ -175,7 +175,9 @@ describe("key", () => {
     expect(list).not.toContain(key);
     const json = await workspace.mustRun(["key", "list", "--site", "main", "--json"]);
     const time = expect.stringMatching(/^\d{4}-.*Z$/);
-    const settings = { site: "main", prefix: prefixOf(key), label: "the list", scope: "read", rate: null };
+    const rights = ["brands:read", "orderstatuses:read", "locations:read", "changes:read"];
+    const limits = { scope: "read", can: ["read"], rights, networks: [] };
+    const settings = { site: "main", prefix: prefixOf(key), label: "the list", rate: null, ...limits };
     const times = { created: time, expires: time, revoked: null, lastUsed: null };
     const state = { former: [], state: "valid", endsSoon: false };
     expect(JSON.parse(json).at(-1)).toEqual({ id: expect.any(Number), ...settings, ...times, ...state });
@@ -185,10 +187,51 @@ describe("key", () => {
     await workspace.data.addSite("listed");
     await workspace.mustRun(["key", "create", "--site", "listed", "--rate", "5"]);
     const list = await workspace.mustRun(["key", "list"]);
-    expect(list).toMatch(/^PREFIX +SITE +LABEL +SCOPE +RATE /);
+    expect(list).toMatch(/^PREFIX +SITE +LABEL +RIGHTS +FROM +RATE /);
     expect(list).toMatch(/ main .* default /);
-    expect(list).toMatch(/ listed +write +5 /);
+    expect(list).toMatch(/ listed +write +any +5 /);
     expect(await workspace.mustRun(["key", "list", "--site", "listed"])).not.toMatch(/ main /);
+  });
+
+  test("create takes rights and networks as lists or repeated, and set replaces them", async () => {
+    const key = await newKey(
+      "--can",
+      "brands:write,orderstatuses:read",
+      "--can",
+      "changes:read",
+      "--from",
+      "::1,127.0.0.1",
+    );
+    const infoOf = async () =>
+      JSON.parse(await workspace.mustRun(["key", "list", "--json"])).find(
+        ({ prefix }: { prefix: string }) => prefix === prefixOf(key),
+      );
+    expect(await infoOf()).toMatchObject({
+      scope: null,
+      can: ["brands:write", "orderstatuses:read", "changes:read"],
+      networks: ["::1/128", "127.0.0.1/32"],
+    });
+    expect(await workspace.mustRun(["key", "list"])).toMatch(
+      /brands:write orderstatuses:read changes:read +::1\/128 127/,
+    );
+    await workspace.mustRun([
+      "key",
+      "set",
+      prefixOf(key),
+      "--scope",
+      "read",
+      "--can",
+      "webhooks:write",
+      "--from",
+      "any",
+    ]);
+    expect(await infoOf()).toMatchObject({ scope: "read", can: ["read", "webhooks:write"], networks: [] });
+    const bad = await workspace.run(["key", "create", "--site", "main", "--can", "brands:wirte"]);
+    expect([bad.code, bad.stdout]).toEqual([1, ""]);
+    expect(bad.stderr).toContain("did you mean `brands:write`?");
+    expect((await workspace.run(["key", "set", prefixOf(key), "--from", "10.0.0.1/8"])).stderr).toContain(
+      "`10.0.0.0/8`",
+    );
   });
 
   test("set changes a key's label, rate and expiry, and the key stays valid", async () => {

@@ -94,7 +94,7 @@ describe("conformance run", () => {
         ...{ url: demo.url, key: demo.key, extras: {}, formats: ["json"], only, signal: new AbortController().signal },
       });
     expect((await run("2.1b")).map(({ number }) => number)).toEqual(["2.1b"]);
-    expect(await run("a 403 that names the scope")).toMatchObject([
+    expect(await run("a 403 that names the right")).toMatchObject([
       { result: "not tested", reason: "needs --read-key" },
     ]);
     expect(await run("no such case")).toEqual([]);

@@ -92,6 +92,46 @@ describe.each(engines)("restrictions on $name", (kind) => {
   const rolesOf = async () => (await listOperators(engine)).map(({ Name, role }) => [Name, role]);
   const webhooks = async () => (await listWebhooks(engine)).map(({ URL: to, status }) => [to, status]);
 
+  test("keys keep the rights and networks they were narrowed to, whatever is restored, copied or imported", async () => {
+    const limited = { rights: ["brands:write", "orderstatuses:read"], networks: ["203.0.113.0/24", "10.0.0.0/8"] };
+    const [whole, some, moved, wider] = [
+      await addKey("whole"),
+      await addKey("some", limited),
+      await addKey("moved", limited),
+      await addKey("wider", limited),
+    ];
+    await backUpNow();
+    const siteFile = `${file}.site`;
+    await exportSite(engine, "garden", siteFile, next());
+    await setKey(engine, whole, { rights: ["read"], networks: ["203.0.113.7"] }, next());
+    await setKey(engine, some, { rights: ["read"], networks: ["203.0.113.0/28", "192.0.2.0/24"] }, next());
+    await setKey(engine, moved, { rights: ["orderstatuses:write"], networks: ["192.0.2.0/24"] }, next());
+    await setKey(engine, wider, { rights: ["write", "webhooks:write"], networks: [] }, next());
+    const narrowed = [
+      ["read", "203.0.113.7/32"],
+      ["brands:read orderstatuses:read", "203.0.113.0/28"],
+      // Not one of its networks is left, so it has those of the last decision.
+      ["orderstatuses:read", "192.0.2.0/24"],
+      ["brands:write orderstatuses:read", "203.0.113.0/24 10.0.0.0/8"],
+    ];
+    const limitsIn = async (one = engine) => {
+      const found = await listKeys(one);
+      return [whole, some, moved, wider].map((key) => {
+        const { Scope, Networks } = found.find(({ Prefix }) => key.startsWith(Prefix)) ?? {};
+        return [Scope, Networks];
+      });
+    };
+    const { stays } = await restoreIt();
+    expect(stays.map(({ change }) => change)).toEqual(["narrowed", "narrowed", "narrowed"]);
+    expect(await limitsIn()).toEqual(narrowed as never);
+    await removeSite(engine, "garden", next());
+    await importSite(engine, siteFile, { now: next });
+    expect(await limitsIn()).toEqual(narrowed as never);
+    const copy = await open(await kind.newDatabase());
+    await copyDatabase(engine, copy, () => {}, next());
+    expect(await limitsIn(copy)).toEqual(narrowed as never);
+  });
+
   test("keys that were revoked, narrowed or rotated stay that way, and their replacements are valid", async () => {
     const [revoked, ends, slow, old, twice] = await Promise.all(
       ["revoked", "ends", "slow", "old", "twice"].map((label) => addKey(label, { rate: 50 })),
