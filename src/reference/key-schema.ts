@@ -24,7 +24,7 @@ export interface KeyDocument {
 export const exampleKey: KeyDocument = {
   Prefix: "sfk_AbCd1234",
   Label: "warehouse till",
-  Site: "garden",
+  Site: "demo",
   SiteID: 1,
   Sandbox: false,
   Rights: ["brands:read", "brands:write", "orderstatuses:read"],

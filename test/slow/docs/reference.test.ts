@@ -237,8 +237,8 @@ test("a chosen language and format hold on every page, and copying gives the exa
   await page.getByRole("button", { name: "Python" }).first().click();
   expect(await page.getByText("curl -H").first().isVisible()).toBe(false);
   await page.goto(`${server.url}/docs/authentication`);
-  expect(await page.getByRole("button", { name: "Python" }).getAttribute("aria-pressed")).toBe("true");
-  await page.locator(".code.in-python").getByRole("button", { name: "Copy" }).click();
+  expect(await page.getByRole("button", { name: "Python" }).first().getAttribute("aria-pressed")).toBe("true");
+  await page.locator(".code.in-python").first().getByRole("button", { name: "Copy" }).click();
   await page.getByRole("button", { name: "Copied" }).waitFor();
   const copied = await page.evaluate<string>("navigator.clipboard.readText()");
   expect(copied).toStartWith("import json, os, urllib.request\n");

@@ -159,7 +159,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect((await undo(run, "", { key: third.key })).json).toEqual(done({ Deleted: 1 }));
     expect(await names()).toEqual([...before, "5 E", "6 F"]);
     const readOnly = await server.issueKey({ rights: ["read"] });
-    expect((await undo(later, "", { key: readOnly })).json.detail).toContain("`write`");
+    expect((await undo(later, "", { key: readOnly })).json.detail).toContain("`brands:write` or `orderstatuses:write`");
   });
 
   test("text that isn't a run gets a 404, or a 400 if it's malformed, without a search", async () => {

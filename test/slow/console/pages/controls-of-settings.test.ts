@@ -43,12 +43,29 @@ test("a key is created, copied, changed, replaced and revoked", async () => {
   await view.show("shop/keys");
   await click("Create key");
   await view.field("Name").fill("everything");
+  await dialog().getByRole("combobox", { name: "Access", exact: true }).click();
+  await page.getByRole("option", { name: "Chosen rights", exact: true }).click();
+  for (const box of await dialog().getByRole("checkbox").all()) await box.check();
+  await dialog().getByLabel("Only from these networks").fill("127.0.0.1\n::1");
+  await choose("Create");
+  const [whole] = (await get("/sites/shop/keys")).keys.filter((one: { label: string }) => one.label === "everything");
+  expect(whole).toMatchObject({ scope: null, networks: ["127.0.0.1/32", "::1/128"] });
+  expect(whole.rights).toContain("webhooks:write");
+  await choose("Done");
+  await closed();
+  await view.act(/everything/, "Revoke");
+  await choose("Revoke");
+  await closed();
+  await click("Create key");
+  await view.field("Name").fill("everything");
   await chooseEach("Access");
   await dialog().getByLabel("Rate limit (requests per second)").fill("7");
   await dialog().getByLabel("Expires").fill("2099-12-31");
   await choose("Create");
   const key = await view.field("Key").inputValue();
-  const [created] = (await get("/sites/shop/keys")).keys.filter((one: { label: string }) => one.label === "everything");
+  const [created] = (await get("/sites/shop/keys")).keys.filter(
+    ({ label, id }: { label: string; id: number }) => label === "everything" && id !== whole.id,
+  );
   expect(created).toMatchObject({ scope: "read", rate: 7 });
   const expires = new Date(created.expires);
   expect([expires.getFullYear(), expires.getMonth(), expires.getDate()]).toEqual([2099, 11, 31]);
