@@ -78,7 +78,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   const parts = { ...store, systemSiteIndex: createSystemSiteIndex(siteViews, resources), resources, log };
   let http: HttpServer;
   try {
-    const dependencies = { ...parts, build: once(readBuild), accessLog, now };
+    const dependencies = { ...parts, build: once(readBuild), accessLog, now, webhookAllow: config.webhookAllow };
     http = serveHttp({ ...toHttpOptions(config, certificate), connections }, dependencies);
   } catch (error) {
     await store.close();

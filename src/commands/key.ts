@@ -14,6 +14,7 @@ import {
 } from "../operator/sites/keys.ts";
 import { requireSandbox } from "../operator/sites/sandboxes.ts";
 import { listSites, requireCompleteSite } from "../operator/sites/sites.ts";
+import { listWebhooksMadeBy } from "../operator/webhooks/webhook-list.ts";
 import type { SiteRecord } from "../system/system-records.ts";
 import { withEngine } from "./shared/database.ts";
 import {
@@ -176,9 +177,16 @@ function revokeCommand(): Command {
     .description("revoke a key; takes effect immediately")
     .argument("<prefix>", "first 8 or more characters of the key (13 for a sandbox key), see `key list`")
     .action(async (prefix: string, options: CommonOptions) => {
-      const key = await withEngine(options, (engine) => revokeKey(engine, prefix, Date.now()));
-      printResult(options, toKeyInfo(key, Date.now()), []);
+      const { key, webhooks } = await withEngine(options, async (engine) => {
+        const revoked = await revokeKey(engine, prefix, Date.now());
+        return { key: revoked, webhooks: await listWebhooksMadeBy(engine, revoked) };
+      });
+      printResult(options, { ...toKeyInfo(key, Date.now()), webhooks: webhooks.map(({ ID }) => ID) }, []);
       printMessage(`revoked the key ${key.Prefix}`);
+      for (const { ID, URL: url } of webhooks)
+        printMessage(
+          `it made webhook ${ID}, which still delivers to ${url}; to stop that, run \`webhook remove ${ID}\``,
+        );
     });
 }
 

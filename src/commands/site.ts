@@ -36,6 +36,7 @@ interface SetOptions extends SiteOptions {
   readonly removeHostname?: string[];
   readonly suspend?: true;
   readonly resume?: true;
+  readonly keyWebhooks?: boolean;
 }
 
 const header = ["ID", "NAME", "HOSTNAMES", "DEFAULT", "STATE"];
@@ -128,6 +129,8 @@ function setCommand(): Command {
     .option("--no-default", "serve this site only for its own hostnames")
     .addOption(new Option("--suspend", "suspend the site: reject all its requests with 403").conflicts("resume"))
     .option("--resume", "serve the site again after --suspend")
+    .option("--key-webhooks", "let API keys with the right webhooks:write manage webhooks (default)")
+    .option("--no-key-webhooks", "don't let API keys manage webhooks; existing ones still deliver")
     .action(async (name: string, options: SetOptions) => {
       const settings = toSettings(options);
       if (Object.values(settings).every((value) => value === undefined)) {
@@ -142,7 +145,8 @@ function setCommand(): Command {
     });
 }
 
-function toSettings({ name, hostname, addHostname, removeHostname, default: isDefault, suspend, resume }: SetOptions) {
+function toSettings(options: SetOptions) {
+  const { name, hostname, addHostname, removeHostname, default: isDefault, suspend, resume, keyWebhooks } = options;
   return {
     name,
     hostnames: hostname?.join() === "" ? [] : hostname,
@@ -150,6 +154,7 @@ function toSettings({ name, hostname, addHostname, removeHostname, default: isDe
     removedHostnames: removeHostname,
     isDefault,
     isSuspended: suspend ?? (resume ? false : undefined),
+    allowsWebhooksByKey: keyWebhooks,
   };
 }
 

@@ -116,7 +116,7 @@ function listCommand(): Command {
       const webhooks = await withEngine(options, async (engine) =>
         listWebhooks(engine, options.site === undefined ? undefined : await getSite(engine, options.site)),
       );
-      const header = ["ID", "SITE", "URL", "RESOURCES", "CREATED (UTC)", "BEHIND", "STATUS"];
+      const header = ["ID", "SITE", "URL", "RESOURCES", "MADE BY", "CREATED (UTC)", "BEHIND", "STATUS"];
       printResult(options, webhooks.map(toWebhookInfo), toTable(header, webhooks.map(toWebhookRow)));
     });
 }
@@ -236,9 +236,18 @@ function collectResource(value: string, before: readonly Resource[] = []): reado
 }
 
 function toWebhookRow(webhook: ListedWebhook): string[] {
-  const { ID, siteName, URL: url, Resources, Created, lag, status, detail } = webhook;
+  const { ID, siteName, URL: url, Resources, Key, Created, lag, status, detail } = webhook;
   const shown = detail === "" ? status : `${status}: ${detail}`;
-  return [`${ID}`, siteName, url, Resources || "all", toMinute(Created), `${lag ?? "unknown"}`, shown];
+  return [
+    `${ID}`,
+    siteName,
+    url,
+    Resources || "all",
+    Key || "operator",
+    toMinute(Created),
+    `${lag ?? "unknown"}`,
+    shown,
+  ];
 }
 
 function toAttemptTable(attempts: readonly KeptAttempt[]): string[] {

@@ -143,6 +143,8 @@ export const texts = {
     at_once: "Immediately",
     revoke: "Revoke",
     revoke_title: "Revoke key %{key}?",
+    revoke_webhooks:
+      "It created a webhook that will still deliver: %{urls} |||| It created webhooks that will still deliver: %{urls}",
     revoke_explain: "Apps that use this key will lose access immediately. This can’t be undone.",
     revoke_requests:
       "It sent %{count} request in the last 24 hours. |||| It sent %{count} requests in the last 24 hours.",
@@ -404,6 +406,7 @@ export const texts = {
     url_help: "A public https address",
     resources: "Changes to send",
     resources_help: "Leave all unchecked to send every change.",
+    made_by: "created by key %{key}…",
     all_resources: "All records",
     some_resources: "%{names} only",
     secret: "Secret",

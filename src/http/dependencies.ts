@@ -3,6 +3,7 @@
 import type { Logger } from "pino";
 import type { Build } from "../build.ts";
 import type { LineWriter } from "../lib/logging.ts";
+import type { IpNetwork } from "../lib/networks.ts";
 import type { Engine } from "../model/engine.ts";
 import type { Resource } from "../model/resource.ts";
 import type { SiteChangeNotifier } from "../store/changes/site-change-notifier.ts";
@@ -24,6 +25,8 @@ export interface HttpDependencies {
   readonly changeNotifier: SiteChangeNotifier;
   readonly resources: readonly Resource[];
   readonly build: () => Build;
+  /** Networks that webhooks can reach besides public ones. */
+  readonly webhookAllow: readonly IpNetwork[];
   readonly log: Logger;
   /** Undefined without `--access-log`. */
   readonly accessLog: LineWriter | undefined;

@@ -88,6 +88,7 @@ const nouns: Record<RequestKind, string> = {
   undo: "an undo",
   feed: "the feed",
   key: "this path",
+  webhooks: "this path",
 };
 
 export function unknownParameterDetail(sent: Sent): string {

@@ -21,6 +21,7 @@ import { resourceRoutes } from "./records/resource-routes.ts";
 import { idIn, type PublicRoute, type RequestContext, type Route, type RouteMatch } from "./request-context.ts";
 import type { Metrics } from "./request-metrics.ts";
 import { toResponse } from "./responses.ts";
+import { webhookRoutes } from "./webhooks/webhook-routes.ts";
 
 export interface RouteDependencies extends HttpDependencies {
   readonly authorizer: RequestAuthorizer;
@@ -45,6 +46,7 @@ export function createRoutes(dependencies: RouteDependencies) {
     ...feedRoutes(dependencies),
     ...undoRoutes({ ...dependencies, idempotencies, batchPlaces }),
     ...keyRoutes(dependencies),
+    ...webhookRoutes(dependencies),
     ...mcpRoutes({ ...dependencies, batchPlaces, find: (sent) => known.get(sent) }),
   ]);
   const { documentation } = dependencies;
@@ -62,7 +64,9 @@ export function createRoutes(dependencies: RouteDependencies) {
     const target = toTarget(sent);
     const { path } = target;
     const route =
-      path === "*" ? serverRoute : (routes.get(withoutId(path)) ?? routes.get(path) ?? documentationRoute(path));
+      path === "*"
+        ? serverRoute
+        : (routes.get(withoutId(path)) ?? routes.get(withInnerId(path)) ?? documentationRoute(path));
     return { target, route, recordIdInPath: toId(idIn(path)) };
   };
   const known = new BoundedCache(1024, 200, find);
@@ -79,6 +83,11 @@ function optionsOfServer(routes: readonly Route[]): PublicRoute {
   const methods = [...new Set(routes.flatMap((route) => route.methods))];
   const respond = (context: RequestContext) => toResponse(context, 204, null, { Allow: methods.join(", ") });
   return { kind: "public", label: "*", methods: ["OPTIONS"], respond };
+}
+
+/** Turns `/restapi/webhooks/12/test.json` into `/restapi/webhooks/{id}/test.json`. Returns other paths as they are. */
+function withInnerId(path: string): string {
+  return path.replace(/^(\/restapi\/[a-z]+\/)[^/]+(\/[a-z]+\.)/, "$1{id}$2");
 }
 
 /** Turns `/restapi/brands/12.json` into `/restapi/brands/{id}.json`. Returns an empty string if the path has no suffix with a name before it. */

@@ -15,7 +15,7 @@ export const scopes = ["read", "write"] as const;
 export type Scope = (typeof scopes)[number];
 
 export const changesRight: Right = "changes:read";
-const webhooksRight: Right = "webhooks:write";
+export const webhooksRight: Right = "webhooks:write";
 export const readRight = ({ path }: Pick<Resource, "path">): Right => `${path}:read`;
 export const writeRight = ({ path }: Pick<Resource, "path">): Right => `${path}:write`;
 

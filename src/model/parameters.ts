@@ -12,6 +12,7 @@ export const parametersOf = {
   undo: ["dryRun"],
   feed: ["since", "limit", "wait", "resource", "collapse"],
   key: [],
+  webhooks: [],
 } as const satisfies Record<string, readonly string[]>;
 
 export type RequestKind = keyof typeof parametersOf;

@@ -4,6 +4,7 @@
 import { type FaultParameters, faultParameters } from "../model/errors.ts";
 import type { FieldGroup, Fields, TextField } from "../model/field.ts";
 import { type Resource, writtenResources } from "../model/resource.ts";
+import { shownDelivery, shownWebhook } from "../resources/webhook.ts";
 import { batchSchemaNames, batchSchemas } from "./batch-schema.ts";
 import { feedSchemas, pageSchemaName, type Schemas } from "./json-schema.ts";
 import { keySchema, keySchemaName } from "./key-schema.ts";
@@ -20,9 +21,10 @@ export function toXsd(resources: readonly Resource[]): string {
     documentElement(pageSchemaName, feed, resources),
     ...Object.values(batchSchemaNames).map((name) => documentElement(name, batch, written)),
   ];
+  const records = [...resources, shownWebhook, shownDelivery];
   return indented(`${start}>
 <xs:import namespace="urn:ietf:rfc:7807" schemaLocation="problem.xsd"/>
-${numberType("ID")}${numberType("Revision")}${resources.map(recordElement).join("")}${listElement(resources)}${documents.join("")}${plainElement(keySchema as DocumentSchema, keySchemaName)}</xs:schema>
+${numberType("ID")}${numberType("Revision")}${records.map(recordElement).join("")}${listElement(records)}${documents.join("")}${plainElement(keySchema as DocumentSchema, keySchemaName)}</xs:schema>
 `);
 }
 

@@ -45,6 +45,7 @@ export const site = defineResource({
       description: "ID of the live site this is the sandbox of. Empty for a live site.",
       example: "",
     }),
+    KeyWebhooks: choice(["no"], { description: "`no` if API keys can't manage its webhooks.", example: "" }),
     UID: matching("^[0-9A-Za-z]*$", "use letters and digits", {
       max: 32,
       description: "Random text that stays the same in every backup and site file, unlike the ID.",

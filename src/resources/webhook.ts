@@ -36,10 +36,100 @@ export const webhook = defineResource({
       description: "Why it is paused.",
       example: "the receiver responded with 410",
     }),
+    Key: text({
+      max: 24,
+      description: "Prefix of the API key that made it. Empty if an operator did.",
+      example: "sfk_AbCd1234",
+    }),
     UID: matching("^[0-9A-Za-z]*$", "use letters and digits", {
       max: 32,
       description: "Random text that stays the same in every backup and site file, unlike the ID.",
       example: "Q8vT2nLs6HdRc1Ue",
     }),
+  },
+});
+
+const url = matching("^https?://[!-~]+$", "use a URL that begins with https://", {
+  max: 2048,
+  required: true,
+  description: "The URL that changes are sent to, by POST.",
+  example: "https://erp.example/hooks/storefront",
+});
+const resources = matching("^(?:[a-z]+(?: [a-z]+)*)?$", "use resource paths, separated by spaces", {
+  max: 1024,
+  description: "Paths of the resources whose changes are sent, separated by spaces.",
+  example: "brands orderstatuses",
+});
+
+/** What clients send to create or change a webhook of their site. */
+export const sentWebhook = defineResource({
+  name: "sent-webhook",
+  path: "webhooks",
+  element: "Webhook",
+  singular: "webhook",
+  plural: "webhooks",
+  description: "A URL that the site's changes are sent to.",
+  access: "system",
+  fields: {
+    URL: url,
+    Resources: {
+      ...resources,
+      description: `${resources.description} Empty for all that the key can read. Can't be changed.`,
+    },
+  },
+});
+
+/** What clients see of a webhook. */
+export const shownWebhook = defineResource({
+  name: "shown-webhook",
+  path: "webhooks",
+  element: "Webhook",
+  singular: "webhook",
+  plural: "webhooks",
+  description: "A URL that the site's changes are sent to.",
+  access: "system",
+  fields: {
+    URL: { ...url, description: "The URL. Parts that may be secret are hidden, unless your key made the webhook." },
+    Resources: { ...resources, description: `${resources.description} Empty for all.` },
+    Status: text({ max: 20, description: "`active`, `failing`, `paused` or `incomplete`.", example: "active" }),
+    Detail: text({ max: 300, description: "Why it has this status. Empty for `active`.", example: "" }),
+    Behind: text({ max: 20, description: "How many changes haven't been sent yet. Empty if unknown.", example: "0" }),
+    Cursor: text({
+      max: 100,
+      description: "The cursor after the last change it has sent.",
+      example: "8d41f7a0c35e.19",
+    }),
+    Created: instant({ description: "When it was created.", example: "2026-01-31T12:00:00.000Z" }),
+    Key: text({
+      max: 24,
+      description: "Prefix of the API key that made it. Empty if an operator did.",
+      example: "sfk_AbCd1234",
+    }),
+    Secret: text({
+      max: 100,
+      description: "The new secret, after the webhook was created or its secret rotated. Otherwise empty.",
+      example: "",
+    }),
+  },
+});
+
+/** An attempt to deliver an event, by its number. */
+export const shownDelivery = defineResource({
+  name: "delivery",
+  path: "deliveries",
+  element: "Delivery",
+  singular: "delivery",
+  plural: "deliveries",
+  description: "An attempt to deliver an event. Its ID is the attempt's number.",
+  access: "system",
+  fields: {
+    At: instant({ description: "When the attempt began.", example: "2026-01-31T12:00:00.000Z" }),
+    Status: text({
+      max: 3,
+      description: "The receiver's status code. Empty if there was no response.",
+      example: "204",
+    }),
+    Milliseconds: text({ max: 10, description: "How long the attempt took.", example: "120" }),
+    Fault: text({ max: 500, description: "What went wrong. Empty if nothing did.", example: "" }),
   },
 });

@@ -18,6 +18,8 @@ export interface SiteRecord {
   readonly Importing: string;
   /** A sandbox's live site, by ID in digits; empty for a live site. */
   readonly SandboxOf: string;
+  /** `no` if API keys can't manage its webhooks. */
+  readonly KeyWebhooks: "" | "no";
   /** Random, and the same in every backup and site file. */
   readonly UID: string;
 }
@@ -52,6 +54,8 @@ export interface WebhookRecord {
   /** When the webhook was paused (ISO 8601); empty if it isn't. */
   readonly Paused: string;
   readonly Reason: string;
+  /** Prefix of the API key that made it; empty if an operator did. */
+  readonly Key: string;
   /** Like a site's. Refreshing a sandbox keeps it too. */
   readonly UID: string;
 }
@@ -86,11 +90,22 @@ export interface Site {
   readonly isSuspended: boolean;
   /** Neither suspended nor incomplete. */
   readonly isServed: boolean;
+  /** Whether API keys with the right can manage its webhooks and its sandbox's. */
+  readonly allowsWebhooksByKey: boolean;
   /** A sandbox's live site, by ID; undefined for a live site. */
   readonly sandboxOf: number | undefined;
 }
 
-export function toSite({ ID, Name, Hostnames, Default, Suspended, Importing, SandboxOf }: SiteRecord): Site {
+export function toSite({
+  ID,
+  Name,
+  Hostnames,
+  Default,
+  Suspended,
+  Importing,
+  SandboxOf,
+  KeyWebhooks,
+}: SiteRecord): Site {
   const isSuspended = Suspended !== "";
   return {
     id: ID,
@@ -99,6 +114,7 @@ export function toSite({ ID, Name, Hostnames, Default, Suspended, Importing, San
     isDefault: Default === "yes",
     isSuspended,
     isServed: !isSuspended && Importing === "",
+    allowsWebhooksByKey: KeyWebhooks !== "no",
     sandboxOf: SandboxOf === "" ? undefined : Number(SandboxOf),
   };
 }

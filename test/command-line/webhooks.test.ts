@@ -29,7 +29,7 @@ describe("webhook commands", () => {
     expect(stdout).toMatch(secretForm);
     const listed = { id: 1, site: "main", url: receiver.url, resources: ["brands"], status: "active", detail: "" };
     const state = { behind: 0, cursor: "0.0", rewinds: 0, failures: 0, failingSince: null, nextAt: null, paused: null };
-    expect(await list()).toEqual([{ ...listed, ...state, created: expect.stringMatching(/^\d{4}-.*Z$/) }]);
+    expect(await list()).toEqual([{ ...listed, ...state, key: null, created: expect.stringMatching(/^\d{4}-.*Z$/) }]);
     const outputs = [
       await mustRun("list"),
       JSON.stringify(await list()),
@@ -37,7 +37,7 @@ describe("webhook commands", () => {
     ];
     for (const output of outputs) expect(output).not.toContain("whsec_");
     expect(outputs[0]).toMatch(
-      /^ID +SITE +URL +RESOURCES +CREATED \(UTC\) +BEHIND +STATUS\n1 +main +http:\S+ +brands +\S+ \S+ +0 +active\n$/,
+      /^ID +SITE +URL +RESOURCES +MADE BY +CREATED \(UTC\) +BEHIND +STATUS\n1 +main +http:\S+ +brands +operator +\S+ \S+ +0 +active\n$/,
     );
     expect(await workspace.mustRun(["journal", "--system"])).toContain(`create\twebhook\t1\t"${receiver.url}"`);
     const json = JSON.parse(await add("--json"));

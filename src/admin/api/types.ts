@@ -286,6 +286,8 @@ export interface WebhookInfo {
   /** The resources' paths; empty for all resources. */
   readonly resources: readonly string[];
   readonly created: string;
+  /** Prefix of the API key that made it; null if an operator did. */
+  readonly key: string | null;
   readonly paused: string | null;
   readonly status: "active" | "failing" | "paused" | "incomplete";
   readonly detail: string;

@@ -18,6 +18,7 @@ import { useEdited } from "../shell/unsaved.ts";
 import { toNumber } from "../text/locale.ts";
 import { toDay, toDayText, toMoment, When } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
+import { useWebhooks } from "../webhooks/webhooks.ts";
 import {
   formatKeyName,
   type KeyTask,
@@ -353,6 +354,8 @@ interface RevokeProps {
 /** Asks before a key is revoked, saying what stops working, and how much and when it was last used. */
 function RevokeKey({ apiKey, requests = 0, onRevoke, onClose }: RevokeProps) {
   const name = formatKeyName(apiKey);
+  const { data: webhooks = [] } = useWebhooks();
+  const own = webhooks.filter(({ key }) => key !== null && [apiKey.prefix, ...apiKey.former].includes(key));
   // The server stores the last use a moment after it counts the request.
   const unused = requests === 0 && translate("keys.revoke_unused");
   const use = apiKey.lastUsed ? translate("keys.revoke_used", { time: toMoment(apiKey.lastUsed) }) : unused;
@@ -368,6 +371,11 @@ function RevokeKey({ apiKey, requests = 0, onRevoke, onClose }: RevokeProps) {
     >
       <Typography>{translate("keys.revoke_explain")}</Typography>
       <Typography>{[inLastDay, use].filter(Boolean).join(" ")}</Typography>
+      {own.length > 0 && (
+        <Typography sx={{ overflowWrap: "anywhere" }}>
+          {translate("keys.revoke_webhooks", { smart_count: own.length, urls: own.map(({ url }) => url).join(", ") })}
+        </Typography>
+      )}
     </ActionDialog>
   );
 }

@@ -71,8 +71,8 @@ function Actions({ webhook: { url, status }, onTask }: WebhookCardProps) {
   );
 }
 
-/** A webhook's resources, how many changes are queued, and its last attempt. */
-function Facts({ webhook: { resources, behind, last } }: { readonly webhook: ListedWebhookInfo }) {
+/** A webhook's resources, how many changes are queued, which key made it, and its last attempt. */
+function Facts({ webhook: { resources, behind, last, key } }: { readonly webhook: ListedWebhookInfo }) {
   const declared = useDeclared();
   const lag =
     behind === null
@@ -88,6 +88,7 @@ function Facts({ webhook: { resources, behind, last } }: { readonly webhook: Lis
   return (
     <Typography variant="body2" color="textSecondary" component="div" sx={{ mt: 0.5 }}>
       {what} · {lag}
+      {key && ` · ${translate("webhooks.made_by", { key })}`}
       {last && (
         <>
           {" · "}

@@ -287,7 +287,7 @@ function suspendedSites(system: RestoredSystem, now: number): Found[] {
     const values = narrowedValues(siteResource, record, system.limitsOf(siteResource, record));
     if (!values) return [];
     const intents = [toUpdateIntent(siteResource, record.ID, values, now)];
-    return [{ kind: "site", name: record.Name, change: "suspended", intents }];
+    return [{ kind: "site", name: record.Name, change: values.Suspended ? "suspended" : "narrowed", intents }];
   });
 }
 

@@ -74,8 +74,9 @@ export async function importSite(engine: Engine, file: string, options: ImportSi
     const [{ epoch }] = (await engine.readHeads([systemSite])) as [Head];
     const limits = new RecordedLimits(await engine.readRestrictions());
     const parsed = parseSettings(found.site, name);
-    const { Suspended = "" } = limits.of(siteResource.name, found.site.values);
-    const settings = { ...parsed, suspended: parsed.suspended || Suspended };
+    const { Suspended = "", KeyWebhooks = "" } = limits.of(siteResource.name, found.site.values);
+    const [suspended, keyWebhooks] = [parsed.suspended || Suspended, parsed.keyWebhooks || KeyWebhooks];
+    const settings = { ...parsed, suspended, keyWebhooks };
     const { keys, restrictedKeys } = restrictKeys(withoutKeys ? [] : found.keys.map(parseKey), limits);
     const { webhooks, omitted: omittedWebhooks } = await parseWebhooks(found.webhooks, { allow, limits }, now());
     const reserved = await reserveSite(engine, settings, { keys, webhooks }, epoch, now());

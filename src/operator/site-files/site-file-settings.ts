@@ -13,6 +13,7 @@ export interface ImportedSettings {
   readonly hostnames: readonly string[];
   readonly isDefault: boolean;
   readonly suspended: string;
+  readonly keyWebhooks: string;
   /** Empty in files from early versions. */
   readonly identity: string;
 }
@@ -25,12 +26,13 @@ export interface ImportedKey {
 
 /** @param name replaces the name in the file @throws ProblemError `invalid-record` */
 export function parseSettings({ values }: SystemRecordInFile, name: string | undefined): ImportedSettings {
-  const { Name, Hostnames = "", Default = "", Suspended = "", UID = "" } = values;
+  const { Name, Hostnames = "", Default = "", Suspended = "", KeyWebhooks = "", UID = "" } = values;
   const read = parseRecordChanges(siteResource, {
     Name: name ?? Name,
     Hostnames,
     Default,
     Suspended,
+    KeyWebhooks,
     UID,
   }).values;
   const text = (field: string) => String(read[field]);
@@ -40,7 +42,14 @@ export function parseSettings({ values }: SystemRecordInFile, name: string | und
     .filter((host) => host !== "")
     .map(parseHostname);
   const [suspended, identity] = [text("Suspended"), text("UID")];
-  return { name: text("Name"), hostnames, isDefault: read.Default !== "", suspended, identity };
+  return {
+    name: text("Name"),
+    hostnames,
+    isDefault: read.Default !== "",
+    suspended,
+    keyWebhooks: text("KeyWebhooks"),
+    identity,
+  };
 }
 
 /** @throws ProblemError `invalid-record` */

@@ -123,6 +123,7 @@ export async function completeSiteImport(engine: Engine, id: number, settings: I
       Hostnames: settings.hostnames.filter((host) => !taken.has(host)).join(" "),
       Default: settings.isDefault && !hasDefault ? "yes" : "",
       Suspended: settings.suspended,
+      KeyWebhooks: settings.keyWebhooks,
       Importing: "",
     };
     return [toUpdateIntent(siteResource, id, values, now)];

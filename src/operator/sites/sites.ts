@@ -25,6 +25,8 @@ interface SiteSettings {
   readonly isDefault?: boolean | undefined;
   /** Whether servers reject all requests to the site. */
   readonly isSuspended?: boolean | undefined;
+  /** Whether API keys with the right can manage its webhooks. */
+  readonly allowsWebhooksByKey?: boolean | undefined;
 }
 
 export class UnknownSiteError extends ProblemError {
@@ -132,13 +134,14 @@ export function requireSite(sites: readonly SiteRecord[], name: string): SiteRec
 
 /** The values that change. @param site undefined for a new site */
 export function toSiteValues(settings: SiteSettings, site: SiteRecord | undefined, now: number): Values {
-  const { name, isDefault, isSuspended } = settings;
+  const { name, isDefault, isSuspended, allowsWebhooksByKey } = settings;
   const hostnames = hostnamesAfter(settings, site);
   return {
     ...(name === undefined ? {} : { Name: name }),
     ...(hostnames === undefined ? {} : { Hostnames: hostnames }),
     ...(isDefault === undefined ? {} : { Default: isDefault ? "yes" : "" }),
     ...(isSuspended === undefined ? {} : { Suspended: isSuspended ? site?.Suspended || toInstant(now) : "" }),
+    ...(allowsWebhooksByKey === undefined ? {} : { KeyWebhooks: allowsWebhooksByKey ? "" : "no" }),
   };
 }
 

@@ -28,6 +28,8 @@ interface WebhookSettings {
   /** Whose changes to deliver; empty for all. */
   readonly resources: readonly Resource[];
   readonly since: DeliveryStart;
+  /** Prefix of the API key that makes it; default: an operator does. */
+  readonly key?: string;
 }
 
 interface CreatedWebhook {
@@ -45,7 +47,7 @@ interface CreatedWebhook {
 export async function createWebhook(
   engine: Engine,
   site: SiteRecord,
-  { url, resources, since }: WebhookSettings,
+  { url, resources, since, key = "" }: WebhookSettings,
   policy: AddressPolicy,
   now: number,
 ): Promise<CreatedWebhook> {
@@ -55,6 +57,7 @@ export async function createWebhook(
     URL: href,
     Resources: [...new Set(resources.map(({ path }) => path))].join(" "),
     Created: toInstant(now),
+    Key: key,
   };
   const [body] = await commitSystemChanges(engine, (system) => {
     const Site = String(requireRoom(system, site).ID);

@@ -15,7 +15,13 @@ import {
 import { tryParseCursorRevision } from "../../store/database/cursor.ts";
 import { readSystemRecords } from "../../system/read-system-records.ts";
 import { toInstant } from "../../system/system-changes.ts";
-import { type SiteRecord, type SystemRecords, splitWords, type WebhookRecord } from "../../system/system-records.ts";
+import {
+  type KeyRecord,
+  type SiteRecord,
+  type SystemRecords,
+  splitWords,
+  type WebhookRecord,
+} from "../../system/system-records.ts";
 import { suspensionOf } from "../sites/sandboxes.ts";
 
 /** `incomplete`: has no state and no secret, because `webhook add` was interrupted. */
@@ -43,6 +49,7 @@ export function toWebhookInfo({ state, siteName, ...webhook }: ListedWebhook) {
     url,
     resources: splitWords(Resources),
     created,
+    key: webhook.Key || null,
     paused: Paused || null,
     status,
     detail,
@@ -75,6 +82,16 @@ export async function getWebhook(engine: Engine, id: number): Promise<ListedWebh
   return found;
 }
 
+/** The webhooks that a key, or a key it has replaced, made by API and that still exist. */
+export async function listWebhooksMadeBy(
+  engine: Engine,
+  { Site, Prefix, Former }: KeyRecord,
+): Promise<WebhookRecord[]> {
+  const prefixes = [Prefix, ...splitWords(Former)];
+  const { webhooks } = await readSystemRecords(engine);
+  return webhooks.filter((webhook) => webhook.Site === Site && prefixes.includes(webhook.Key));
+}
+
 /** Latest first. */
 export function listDeliveryAttempts(engine: Engine, webhook: WebhookRecord): Promise<readonly KeptAttempt[]> {
   return engine.readWebhookAttempts(webhookRefOf(webhook));
@@ -96,8 +113,8 @@ export async function getDeliveryExchange(
 
 /** The webhook's record as it's stored. */
 export function toWebhookRecord(webhook: ListedWebhook): WebhookRecord {
-  const { ID, Site, URL: url, Resources, Created, Paused, Reason, UID } = webhook;
-  return { ID, Site, URL: url, Resources, Created, Paused, Reason, UID };
+  const { ID, Site, URL: url, Resources, Created, Paused, Reason, Key, UID } = webhook;
+  return { ID, Site, URL: url, Resources, Created, Paused, Reason, Key, UID };
 }
 
 /** By ID. */

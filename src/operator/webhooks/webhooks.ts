@@ -35,11 +35,20 @@ const retryPauseMs = 5000;
 /** How often we try to change a state that deliveries keep changing too. */
 const maxAttempts = 100;
 
-/** Pausing a paused webhook changes nothing. @throws ProblemError `not-found` */
-export async function pauseWebhook(engine: Engine, id: number, now: number): Promise<ListedWebhook> {
-  await changeRecord(engine, id, now, ({ Paused }) =>
-    Paused === "" ? { Paused: toInstant(now), Reason: "paused by an operator" } : {},
-  );
+/** Why a webhook is paused that an operator has paused. */
+export const operatorPause = "paused by an operator";
+
+/** Pausing a paused webhook changes nothing, except that an operator's reason replaces any other. @throws ProblemError `not-found` */
+export async function pauseWebhook(
+  engine: Engine,
+  id: number,
+  now: number,
+  reason = operatorPause,
+): Promise<ListedWebhook> {
+  await changeRecord(engine, id, now, ({ Paused }) => {
+    if (Paused === "") return { Paused: toInstant(now), Reason: reason };
+    return reason === operatorPause ? { Reason: reason } : {};
+  });
   return getWebhook(engine, id);
 }
 

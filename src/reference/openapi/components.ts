@@ -314,6 +314,7 @@ const ofWrite = ["Idempotency-Replayed", "X-Dry-Run", ...ofKey];
 export const headersOf = {
   list: ["ETag", "X-Total-Count", "Link", "Vary", "Content-Encoding", ...ofKey],
   key: ofKey,
+  createdWebhook: ["Location", ...ofKey],
   feed: ["Vary", "Content-Encoding", ...ofKey],
   record: ["ETag", ...ofKey],
   created: ["ETag", "Location", ...ofWrite],

@@ -11,6 +11,7 @@ import { problemSchemas } from "../problem-schema.ts";
 import { batchParameters, batchPathsOf, batchTag } from "./batch.ts";
 import { problemResponses } from "./bodies.ts";
 import { filterValue, headerComponents, parameterComponents, type Tagged, tagOf } from "./components.ts";
+import { keyWebhookPathsOf, keyWebhookSchemas, keyWebhookTag } from "./key-webhooks.ts";
 import { feedParameters, feedPathOf, feedTag, keyPathOf, keyTag, pathsOf } from "./operations.ts";
 import { webhookParameters, webhookSchemas, webhooksOf, webhookTag } from "./webhooks.ts";
 
@@ -47,6 +48,7 @@ export function toOpenapi(resources: readonly Resource[], contact?: string): Sch
       ...resources.flatMap((resource) => formats.map((format) => pathsOf(resource, format))),
       ...formats.map((format) => feedPathOf(resources, format)),
       ...formats.map((format) => batchPathsOf(resources, format)),
+      ...formats.map(keyWebhookPathsOf),
     ),
     webhooks: webhooksOf(resources),
     components: componentsOf(resources),
@@ -60,7 +62,7 @@ function contactMember(contact = ""): Schema {
 
 /** In the order of the document. */
 function taggedOf(resources: readonly Resource[]): readonly Tagged[] {
-  return [keyTag, ...resources, feedTag, batchTag];
+  return [keyTag, ...resources, feedTag, batchTag, keyWebhookTag];
 }
 
 function componentsOf(resources: readonly Resource[]): Schema {
@@ -112,6 +114,7 @@ function schemaComponents(resources: readonly Resource[]): Schemas {
     ...batchSchemas(resources, base),
     ...webhookSchemas(),
     [keySchemaName]: keySchema,
+    ...keyWebhookSchemas(base),
     FilterValue: filterValue,
     ...problemSchemas(base),
   };

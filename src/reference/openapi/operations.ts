@@ -95,7 +95,7 @@ function getOperation(resource: Resource, format: Format): OpenapiOperation {
 }
 
 /** Derives HEAD from GET. The reference page doesn't show it. */
-function headOperation(get: OpenapiOperation): OpenapiOperation {
+export function headOperation(get: OpenapiOperation): OpenapiOperation {
   const { content: _, ...ok } = get.responses[200];
   return {
     ...get,

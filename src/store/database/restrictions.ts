@@ -39,7 +39,7 @@ const limits: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   [keyResourceName]: { Revoked: "", Expires: "", Rate: "", Scope: "write", Networks: "" },
   [operatorResourceName]: { Sites: "", Role: "" },
   [webhookResourceName]: { URL: "", Paused: "", Reason: "" },
-  [siteResourceName]: { Suspended: "" },
+  [siteResourceName]: { Suspended: "", KeyWebhooks: "" },
 };
 
 /** `yes` if an operator or a webhook was removed, or a secret rotated. */

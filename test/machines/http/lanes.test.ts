@@ -117,6 +117,7 @@ async function openHandler(kind: EngineKind) {
     ...{ resources: allResources },
     ...{ writeQueue: new WriteQueue(observed, siteViews), changeNotifier, log: pino({ level: "silent" }) },
     ...{ systemSiteIndex, build: () => ({ version: "", commit: "" }), accessLog: undefined, now: () => now },
+    webhookAllow: [],
   };
   const authorizer = new RequestAuthorizer(options, dependencies);
   const handler = new HttpHandler({

@@ -78,6 +78,7 @@ export class ServerProcess {
       build: () => ({ version: "0.0.0", commit: "" }),
       log,
       accessLog: undefined,
+      webhookAllow: [],
       now: () => time.now + this.#skew,
     };
     const failureLimit = { tokensPerSecond: 1000, maxTokens: 10_000 };

@@ -296,6 +296,7 @@ describe.each(engines)("two versions at once on $name", (kind) => {
         Suspended: "",
         Importing: "",
         SandboxOf: "",
+        KeyWebhooks: "",
         UID: "",
       } as const;
       expect((await listSites(engine))[1]).toEqual(site);

@@ -92,6 +92,22 @@ describe.each(engines)("restrictions on $name", (kind) => {
   const rolesOf = async () => (await listOperators(engine)).map(({ Name, role }) => [Name, role]);
   const webhooks = async () => (await listWebhooks(engine)).map(({ URL: to, status }) => [to, status]);
 
+  test("sites that forbid webhooks by API still do after a restore or an import", async () => {
+    await backUpNow();
+    const siteFile = `${file}.site`;
+    await exportSite(engine, "garden", siteFile, next());
+    await setSite(engine, "garden", { allowsWebhooksByKey: false }, next());
+    const { stays } = await restoreIt();
+    expect(stays).toEqual([{ kind: "site", name: "garden", change: "narrowed" }]);
+    const forbids = async () => (await getSite(engine, "garden")).KeyWebhooks;
+    expect(await forbids()).toBe("no");
+    await removeSite(engine, "garden", next());
+    await importSite(engine, siteFile, { now: next });
+    expect(await forbids()).toBe("no");
+    await setSite(engine, "garden", { allowsWebhooksByKey: true }, next());
+    expect(await forbids()).toBe("");
+  });
+
   test("keys keep the rights and networks they were narrowed to, whatever is restored, copied or imported", async () => {
     const limited = { rights: ["brands:write", "orderstatuses:read"], networks: ["203.0.113.0/24", "10.0.0.0/8"] };
     const [whole, some, moved, wider] = [

@@ -97,6 +97,7 @@ describe.each(engines)("a site's sandbox on $name", (kind) => {
       Suspended: "",
       Importing: "",
       SandboxOf: "1",
+      KeyWebhooks: "",
       UID: made.site.UID,
     });
     expect(await bodiesOf(2)).toEqual(['{"ID":1,"Name":"Acme"}', '{"ID":3,"Name":"Bolt"}']);

@@ -47,6 +47,7 @@ export function serveWithCommits(engine: Engine, commits: Partial<EngineCommits>
       resources: allResources,
       log: pino({ level: "silent" }),
       accessLog: undefined,
+      webhookAllow: [],
       now: Date.now,
     },
   );

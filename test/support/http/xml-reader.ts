@@ -12,6 +12,7 @@ import {
 import type { Field, Fields } from "../../../src/model/field.ts";
 import { publicResources, type Resource } from "../../../src/model/resource.ts";
 import { toProblemXsd, toXsd } from "../../../src/reference/xsd.ts";
+import { shownDelivery, shownWebhook } from "../../../src/resources/webhook.ts";
 
 const problemXsd = new TextEncoder().encode(toProblemXsd());
 xmlRegisterInputProvider(new XmlBufferInputProvider({ "memory:/schemas/problem.xsd": problemXsd }));
@@ -26,7 +27,7 @@ export function createXmlReader(resources: readonly Resource[]): (text: string) 
     const document = XmlDocument.fromString(text, { option: ParseOption.XML_PARSE_NONET });
     try {
       validator.validate(document);
-      return toValue(document.root, served);
+      return toValue(document.root, [...served, shownWebhook, shownDelivery]);
     } finally {
       document.dispose();
     }
