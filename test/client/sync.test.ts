@@ -166,7 +166,7 @@ describe("sync()", () => {
     });
     const list = brandsUpTo(7).slice(2);
     await expect(failing.brands.sync(list, removing)).rejects.toThrow("the program was stopped");
-    const readOnly = createClient({ url: server.url, key: await server.issueKey({ scope: "read" }) });
+    const readOnly = createClient({ url: server.url, key: await server.issueKey({ rights: ["read"] }) });
     expect(await readOnly.brands.sync(brandsUpTo(9), match).catch((error: unknown) => error)).toMatchObject({
       code: "forbidden",
       runs: [],

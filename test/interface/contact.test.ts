@@ -20,7 +20,7 @@ test.each([
   ["a 405", "DELETE", "/restapi/locations/1", "write", false],
 ] as const)("%s has the contact if only the operator can help, in JSON and XML", async (name, method, path, scope, hasContact) => {
   const problemOf = async ({ port, issueKey }: typeof server, format: string) => {
-    const key = scope === "none" ? "" : await issueKey({ scope });
+    const key = scope === "none" ? "" : await issueKey({ rights: [scope] });
     const request = toRequest(`${method} ${path}.${format} HTTP/1.1`, [`X-API-AUTH: ${key}`, "Connection: close"]);
     const [response] = await exchangeOnce(port, request);
     expect(`a ${response?.status}`).toBe(name);

@@ -522,7 +522,11 @@ const faults: [string, () => Uint8Array, RegExp][] = [
   ],
   ["a document type", () => zipParts(mapTexts((text) => `<!DOCTYPE x [<!ENTITY a "b">]>${text}`)), /DOCTYPE/],
   ["malformed XML", () => ofXml("<row></c></row>"), /line 1, column \d+/],
-  ["XML that was cut off", () => zipParts(mapTexts((text, path) => (path.endsWith("styles.xml") ? text.slice(0, -13) : text))), /is missing/],
+  [
+    "XML that was cut off",
+    () => zipParts(mapTexts((text, path) => (path.endsWith("styles.xml") ? text.slice(0, -13) : text))),
+    /is missing/,
+  ],
   ["a reference to no character", () => ofXml(`<row>${inline("&#x110000;")}</row>`), /isn't a character/],
   [
     "bytes that aren't UTF-8",
