@@ -198,9 +198,9 @@ describe.each(engines)("`match` in a batch on $name", (kind) => {
   });
 
   test("a second delete finds no record, but a value can't be written and deleted", async () => {
-    const [first, second, third] = [newAccount(), newAccount(), newAccount()];
+    const [first, second, third, fourth] = [newAccount(), newAccount(), newAccount(), newAccount()];
     const id = await createBrand(second);
-    for (const account of [first, third]) await createBrand(account);
+    for (const account of [first, third, fourth]) await createBrand(account);
     const moved = "operation 6 already deletes or changes the record with this value; use one operation for it";
     const same = (number: number) => `operation ${number} has the same value; send one for each value`;
     const { json } = await sendBatch(
@@ -215,6 +215,9 @@ describe.each(engines)("`match` in a batch on $name", (kind) => {
         toMatchedDelete(`${third} old`),
         toUpsert({ AccountNumber: third, Name: "Kept" }),
         toMatchedDelete(third),
+        toMatchedDelete(fourth),
+        toCreate({ AccountNumber: fourth, Name: "Kept" }),
+        toMatchedDelete(fourth),
       ],
       { query: `${query}&atomic=0` },
     );
@@ -222,8 +225,8 @@ describe.each(engines)("`match` in a batch on $name", (kind) => {
       json.Results.map(({ Status, Problem }: { Status: number; Problem?: { errors?: { detail: string }[] } }) =>
         Problem?.errors ? [Status, Problem.errors[0]?.detail] : Status,
       ),
-    ).toEqual([200, 404, [400, same(1)], 200, 404, 200, [400, moved], 200, [400, same(8)]]);
-    expect([await idsWith(first), (await idsWith(third)).length]).toEqual([[], 1]);
+    ).toEqual([200, 404, [400, same(1)], 200, 404, 200, [400, moved], 200, [400, same(8)], 200, 201, [400, same(11)]]);
+    expect([await idsWith(first), (await idsWith(third)).length, (await idsWith(fourth)).length]).toEqual([[], 1, 1]);
   });
 
   test("with `confirm`, stores exactly the results shown, or nothing", async () => {

@@ -167,8 +167,10 @@ function parseIfMatch(ifMatch: string | undefined): readonly string[] | undefine
 class MatchingCheck {
   readonly #path: string;
   readonly #fields = new Map<Resource, TextFieldPath | undefined>();
-  /** The first operation whose record has a value, by resource and value. */
-  readonly #values = new Map<string, Pick<SentOperation, "number" | "method">>();
+  /** The number of the first create or update whose record has a value, by resource and value. */
+  readonly #writes = new Map<string, number>();
+  /** The same for deletes. */
+  readonly #deletes = new Map<string, number>();
   /** The number of the first operation that deletes a record or sends a value for it, by resource and ID. */
   readonly #moves = new Map<string, number>();
 
@@ -204,12 +206,13 @@ class MatchingCheck {
     const value = textAt(fields, field.keys);
     // If the value isn't even a string, that's the better error.
     if (value === "") throw problem ?? matchError(field, fault("required", " to find the record by it"));
-    const earlier = this.#values.get(nameOf(resource, value));
+    const name = nameOf(resource, value);
     // A second delete finds no record, as with an ID.
-    if (earlier && (operation !== "delete" || earlier.method !== "delete"))
+    const earlier = this.#writes.get(name) ?? (operation === "delete" ? undefined : this.#deletes.get(name));
+    if (earlier !== undefined)
       throw matchError(
         field,
-        fault("duplicate-value", `operation ${earlier.number} has the same value; send one for each value`),
+        fault("duplicate-value", `operation ${earlier} has the same value; send one for each value`),
       );
     // A new record could have more errors, but only this one would be reported.
     if (problem && (operation === "delete" || limits.maxErrors === 1)) throw problem;
@@ -236,7 +239,7 @@ class MatchingCheck {
   #track(sent: SentOperation, { keys }: TextFieldPath, fields: SentFields | undefined): void {
     const { number, method, resource, id = fields?.ID } = sent;
     const value = textAt(fields, keys);
-    if (value !== "") setFirst(this.#values, nameOf(resource, value), { number, method });
+    if (value !== "") setFirst(method === "delete" ? this.#deletes : this.#writes, nameOf(resource, value), number);
     if (id !== undefined && (method === "delete" || hasMember(fields, keys)))
       setFirst(this.#moves, nameOf(resource, id), number);
   }
@@ -246,8 +249,8 @@ function nameOf({ path }: Resource, value: unknown): string {
   return `${path} ${value}`;
 }
 
-function setFirst<T>(firsts: Map<string, T>, name: string, value: T): void {
-  if (!firsts.has(name)) firsts.set(name, value);
+function setFirst(numbers: Map<string, number>, name: string, number: number): void {
+  if (!numbers.has(name)) numbers.set(name, number);
 }
 
 function hasMember(fields: unknown, keys: readonly string[]): boolean {
