@@ -216,14 +216,43 @@ for (const [index, [heading, language, name, command]] of programs.entries()) {
       await runAndCompare(0);
     });
 
-    test("a key of another site removes no rows", async () => {
+    test("a deleted row doesn't delete a brand that someone has created again", async () => {
       edit((state) => {
-        state.Cursor = "000000000000.1";
-        state.Rows = state.Rows.map((row, at) => (at % 3 === 0 ? row : { ...row, ID: 1000 + at }));
+        rowOf(state, "A-22").Deleted = true;
       });
-      const before = readState();
-      expect(await run(true)).toContain("brands are gone: is this the right site?");
-      expect(readState()).toEqual(before);
+      let hasCreated = false;
+      proxy.beforeEach(async (request) => {
+        if (hasCreated || !request.startsWith("GET") || (await idOf("A-22")) !== undefined) return;
+        hasCreated = true;
+        await send("POST", null, { Name: "Theirs 22", AccountNumber: "A-22" });
+      });
+      expect((await runAndCompare(2))["A-22"]).toBe("Theirs 22");
+      expect(hasCreated).toBe(true);
+    });
+
+    test("brands without a number aren't taken for each other", async () => {
+      edit(({ Rows }) => Rows.push({ Values: { Name: "No number here" } }));
+      await send("POST", null, { Name: "No number there" });
+      expect(await run()).toContain("a value is required");
+      const names = readState().Rows.map(({ Values }) => Values.Name);
+      expect(names).toEqual(expect.arrayContaining(["No number here", "No number there"]));
+      edit((state) => {
+        state.Rows = state.Rows.filter(({ ID }) => ID !== undefined);
+      });
+      await runAndCompare(0);
+    });
+
+    test("a key of another site, which has the same IDs or none of them, changes no rows", async () => {
+      const ids = readState().Rows.map(({ ID }) => ID as number);
+      for (const toOther of [(at: number) => ids[at - 1], (at: number) => 1000 + at]) {
+        edit((state) => {
+          state.Cursor = "000000000000.1";
+          state.Rows = state.Rows.map((row, at) => (at % 3 === 0 ? row : { ...row, ID: toOther(at) as number }));
+        });
+        const before = readState();
+        expect(await run(true)).toContain("brands are gone or different: is this the right site?");
+        expect(readState()).toEqual(before);
+      }
       rmSync(stateFile);
     });
 
