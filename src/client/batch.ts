@@ -7,7 +7,7 @@ import { formatValue, valueAt } from "./options.ts";
 import type { WriteOptions } from "./record-collection.ts";
 import type { FeedRecords, NewRecords } from "./record-types.ts";
 import { type ParsedResponse, randomKey, type Send } from "./send.ts";
-import { StorefrontFailure, StorefrontProblem } from "./storefront-errors.ts";
+import { type FieldError, StorefrontFailure, StorefrontProblem } from "./storefront-errors.ts";
 
 /** A resource that clients can write, named by the last segment of its path, such as `orderstatuses`. */
 export type WrittenResource = keyof NewRecords;
@@ -45,7 +45,14 @@ export interface BatchSuccess<Item> {
 /** The result of a write that was rejected while others in the same batch succeeded. */
 export interface BatchRejection {
   readonly Status: number;
-  readonly Problem: { readonly type: string; readonly title: string; readonly status: number; readonly detail: string };
+  readonly Problem: {
+    readonly type: string;
+    readonly title: string;
+    readonly status: number;
+    readonly detail: string;
+    /** What's wrong with the record, if anything. */
+    readonly errors?: readonly FieldError[];
+  };
   readonly Record?: undefined;
 }
 

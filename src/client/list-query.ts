@@ -49,6 +49,7 @@ function toFilter(path: string, value: unknown): [string, string] {
   if (typeof value === "string" || typeof value === "number") return [`filter[${path}]`, String(value)];
   const { contains, in: values } = (value ?? {}) as { contains?: unknown; in?: unknown };
   if (typeof contains === "string") return [`filter[${path}][contains]`, contains];
+  if (Array.isArray(values) && values.length === 0) throw new TypeError(`the filter for \`${path}\` has no values`);
   if (Array.isArray(values))
     return [`filter[${path}][in]`, values.map((one) => (path === "ID" ? checkId(one) : toListed(one))).join()];
   throw new TypeError(

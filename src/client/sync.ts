@@ -49,7 +49,10 @@ export interface SyncOutcome<Item, New> {
   readonly changes: readonly { readonly Operation: "create" | "update" | "delete"; readonly Record: Item }[];
   /** Records of the list that the server rejected, and why. The others were stored. */
   readonly rejected: readonly { readonly Record: New; readonly Problem: BatchRejection["Problem"] }[];
-  /** Records that aren't in the list, but were kept because someone changed them during the call. */
+  /**
+   * Records that aren't in the list, but were kept because someone changed them during the call. If the server rejects a record because of its `match`
+   * value, all are kept: it may stand for any of them.
+   */
   readonly skipped: readonly Item[];
   /** The runs of the batch requests that stored something, oldest first. To undo everything, undo the last one first. */
   readonly runs: readonly string[];
@@ -107,11 +110,14 @@ export async function syncRecords<Item extends { readonly ID: number }, New exte
   };
   let done = 0;
   const store = async (operations: readonly object[], count = operations.length, more = {}) => {
-    const { run, results } = await sendBatch(send, operations, { ...call, ...more, dryRun, atomic: false });
+    const sending = sendBatch(send, operations, { ...call, ...more, dryRun, atomic: false });
+    const { run, results } = await sending.catch((error: unknown) => rejectedIfTooLarge(error, operations));
     if (run !== undefined) outcome.runs.push(run);
     done += count;
     return { results: results as Result<Item>[], progress: { done, total: sent.length + missing.length, run } };
   };
+  const isUnknown = (record: New, { errors = [] }: BatchRejection["Problem"]) =>
+    !found.has(valueAt(record, match)) && errors.some(({ field }) => field === match);
   try {
     let next = 0;
     for (const operations of toParts(resource, sent)) {
@@ -119,6 +125,8 @@ export async function syncRecords<Item extends { readonly ID: number }, New exte
       for (const result of results) addStored(outcome, result, sent[next++] as New);
       await onProgress?.(progress);
     }
+    if (outcome.rejected.some(({ Record, Problem }) => isUnknown(Record, Problem)))
+      outcome.skipped.push(...missing.splice(0));
     for (let from = 0; from < missing.length; from += maxRemovalsPerPart) {
       const part = missing.slice(from, from + maxRemovalsPerPart);
       const unchanged = await readUnchanged(send, resource, part, call, outcome.skipped);
@@ -166,6 +174,14 @@ function hasValues(record: object, values: object | undefined): boolean {
     const isGroup = typeof value === "object" && value !== null && typeof stored === "object" && stored !== null;
     return value === undefined || stored === value || (isGroup && hasValues(stored, value));
   });
+}
+
+/** A record that's too large is sent alone (`toParts`). Returns its result. @throws any other error */
+function rejectedIfTooLarge(error: unknown, operations: readonly object[]) {
+  if (!(error instanceof StorefrontProblem && error.status === 413 && operations.length === 1)) throw error;
+  const { type, title, status } = error;
+  const detail = "the record is too large for a request";
+  return { run: undefined, results: [{ Status: status, Problem: { type, title, status, detail } }] };
 }
 
 function addStored<Item, New>(outcome: Writable<SyncOutcome<Item, New>>, result: Result<Item>, sent: New): void {

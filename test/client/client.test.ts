@@ -75,6 +75,7 @@ describe("the client", () => {
     expect((await client.brands.list({ filter: { Name: { in: odd } } })).map(({ Name }) => Name)).toEqual(
       odd.slice(0, 4),
     );
+    await expect(client.brands.list({ filter: { Name: { in: [] } } })).rejects.toThrow(TypeError);
     const two = await client.brands.list({ filter: { ID: { in: [third.ID, first.ID] } } });
     expect(two.map(({ Name }) => Name)).toEqual(["Beta & Co", "Acme Two"]);
     expect((await client.brands.list({ filter: { ID: third.ID, Name: { contains: "two" } } })).total).toBe(1);

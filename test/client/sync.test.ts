@@ -139,6 +139,29 @@ describe("sync()", () => {
     expect((await stored()).length).toBe(4);
   });
 
+  test("removes nothing if the server rejects a match value, because the record may stand for any of those missing", async () => {
+    await client.brands.upsert(brandsUpTo(4), match);
+    const [first, ...others] = brandsUpTo(3) as [ReturnType<typeof brand>, ...ReturnType<typeof brand>[]];
+    for (const AccountNumber of ["A1\0", "A1\ud800", "A1".repeat(500)]) {
+      const { removed, rejected, skipped } = await client.brands.sync(
+        [{ ...first, AccountNumber }, ...others],
+        removing,
+      );
+      expect([removed, rejected.length, skipped.map(({ Name }) => Name)]).toEqual([0, 1, ["Brand 1", "Brand 4"]]);
+    }
+    const { removed, rejected } = await client.brands.sync([...others, brand(1), brand(5, "")], removing);
+    expect([removed, rejected.length, (await stored()).length]).toEqual([1, 1, 3]);
+  });
+
+  test("reports a record that's too large for a request, and stores the others", async () => {
+    const list = [brand(1), brand(2, "x".repeat(2 ** 20)), brand(3)];
+    const { created, rejected } = await client.brands.sync(list, removing);
+    expect([created, rejected.map(({ Record, Problem }) => [Record.AccountNumber, Problem.status])]).toEqual([
+      2,
+      [["A2", 413]],
+    ]);
+  });
+
   test("stores everything once even if responses are lost, and reports its progress", async () => {
     await client.brands.upsert(brandsUpTo(3000), match);
     const cursor = await readCursor();
