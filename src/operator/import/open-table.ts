@@ -7,7 +7,7 @@ import { fieldNames, isBlank, isRepeatedHeader, maxTopRows, readCsvRows, type Ta
 import { type CsvMapping, planMapping } from "../../formats/csv-mapping.ts";
 import { type CellPlan, columnLetter, planColumns } from "../../formats/table.ts";
 import { decodeText } from "../../formats/text-encoding.ts";
-import { openWorkbook, type SheetRow } from "../../formats/workbook/workbook.ts";
+import { type CellWarning, openWorkbook } from "../../formats/workbook/workbook.ts";
 import type { ByteSource } from "../../formats/workbook/workbook-limits.ts";
 import { fault, invalidRecordError, ProblemError } from "../../model/errors.ts";
 import { vocabularyOf } from "../../model/field-vocabulary.ts";
@@ -32,7 +32,7 @@ export interface FileRow extends TableRow {
   /** In a CSV file, wrong quoting. */
   readonly fault?: { readonly detail: string; readonly text: string } | undefined;
   /** In a workbook. */
-  readonly warnings?: SheetRow["warnings"];
+  readonly warnings?: readonly CellWarning[] | undefined;
 }
 
 export interface Table {
