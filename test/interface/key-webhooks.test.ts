@@ -8,7 +8,7 @@ import { createWebhook } from "../../src/operator/webhooks/webhook-creation.ts";
 import { getWebhook, listWebhooks, listWebhooksMadeBy } from "../../src/operator/webhooks/webhook-list.ts";
 import { pauseWebhook } from "../../src/operator/webhooks/webhooks.ts";
 import { engines } from "../support/engine/engines.ts";
-import { type TestServer, useServer } from "../support/http/server.ts";
+import { startTestServer, type TestServer, useServer } from "../support/http/server.ts";
 
 const policy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };
 const URL = "https://192.0.2.1.example.invalid/hooks/secret-that-is-quite-long-indeed";
@@ -135,13 +135,21 @@ describe.each(engines)("webhooks by API on $name", (kind) => {
     await setSite(server.engine, "shop", { allowsWebhooksByKey: true }, Date.now());
     expect((await call("DELETE", `/${id}.json`)).status).toBe(200);
   });
+});
 
-  test("are limited to 20 per site, and how often they change", async () => {
+test("are limited to 20 per site, and how often they change", async () => {
+  // With a stopped clock, because a busy machine may need longer for the requests than the server takes to allow more.
+  const stoppedAt = Date.now();
+  const server = await startTestServer({ now: () => stoppedAt });
+  try {
+    const key = await server.issueKey({ rights: ["write", "webhooks:write"] });
     const statuses: number[] = [];
-    for (let i = 0; i < 35; i++)
-      statuses.push((await call("POST", ".json", { URL: `https://example.invalid/${i}` })).status);
-    expect(new Set(statuses)).toEqual(new Set([201, 400, 429].filter((status) => statuses.includes(status))));
-    expect(statuses).toContain(429);
-    expect((await listWebhooks(server.engine, server.site)).length).toBeLessThanOrEqual(20);
-  });
+    for (let i = 0; i < 35; i++) {
+      const body = { URL: `https://example.invalid/${i}` };
+      statuses.push((await server.call("POST", "/restapi/webhooks.json", { key, body })).status);
+    }
+    expect(statuses).toEqual([...Array(20).fill(201), ...Array(10).fill(400), ...Array(5).fill(429)]);
+  } finally {
+    await server.stop();
+  }
 });

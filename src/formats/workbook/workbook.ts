@@ -37,7 +37,7 @@ export interface SheetRow {
   readonly warnings?: readonly CellWarning[] | undefined;
 }
 
-interface CellWarning {
+export interface CellWarning {
   /** From 0. */
   readonly column: number;
   readonly detail: string;
