@@ -42,7 +42,7 @@ const calls: [command: string, args: string, printed: RegExp, stdin?: string][] 
     "Name,AccountNumber\nA,1\nA,2\n",
   ],
   ["webhook add", "--site shop URL --since 0.0", /^whsec_\S+\nadded webhook 1;/],
-  ["webhook list", "", /^ID +SITE +URL .*\n1 +shop +http:\S+ +\S+ +\S+ \S+ +3 +active\n$/],
+  ["webhook list", "", /^ID +SITE +URL .*\n1 +shop +http:\S+ +\S+ +operator +\S+ \S+ +3 +active\n$/],
   ["webhook test", "1", /responded with 200 in \d+ ms\n$/],
   ["webhook deliveries", "1 --json", /"status": 200/],
   ["webhook retry", "1", /^webhook 1 isn't failing, so there's nothing to retry\n$/],
