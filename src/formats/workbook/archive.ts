@@ -132,19 +132,6 @@ class SourceReader extends RandomAccessReader {
     };
     return Readable.from(chunks(), { objectMode: false });
   }
-
-  override read(
-    buffer: Buffer,
-    offset: number,
-    length: number,
-    start: number,
-    done: (error: Error | null, length?: number) => void,
-  ) {
-    this.#source.read(start, length).then((bytes) => {
-      buffer.set(bytes, offset);
-      done(null, bytes.length);
-    }, done);
-  }
 }
 
 /** Names can have any case (part 2, section 6.2.2.3). Some programs write backslashes. */

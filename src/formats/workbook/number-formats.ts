@@ -19,7 +19,6 @@ import {
   TOKEN_DURATION,
   tokenize,
 } from "numfmt";
-import { workbookLimits } from "./workbook-limits.ts";
 
 /** What a cell says, and what people should know about it. */
 export interface Shown {
@@ -41,7 +40,6 @@ export const general: NumberFormat = {
 
 /** @param code undefined for formats that every workbook has (ECMA-376, 18.8.30) */
 export function createNumberFormat(id: number, code = getFormatFromId(id)): NumberFormat {
-  if (code.length > workbookLimits.numberFormatLength) return general;
   const pattern = code.replace(
     /("[^"]*"|\\.)|\[\$([^\]-]*)(?:-(?!F[48]00)[^\]]*)?\]/gi,
     (_, text, currency = "") => text ?? (currency && `"${currency}"`),

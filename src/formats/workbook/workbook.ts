@@ -69,6 +69,7 @@ export async function openWorkbook(source: ByteSource): Promise<Workbook> {
       if (localName(element) === "workbookPr") hasDatesSince1904 = isTrue(element.attributes.get("date1904"));
       if (localName(element) === "sheets") sheets.push(...toSheets(element, relations));
     }
+    if (sheets.length > workbookLimits.sheets) throw tooLargeError(`it has more than ${workbookLimits.sheets} sheets`);
   }
   if (sheets.length === 0) throw new ProblemError("bad-request", "the workbook has no worksheet; add one with a table");
   return new OpenWorkbook(archive, sheets, relations, hasDatesSince1904);
@@ -76,14 +77,13 @@ export async function openWorkbook(source: ByteSource): Promise<Workbook> {
 
 /** Leaves out charts, dialogs and macros. */
 function toSheets(element: XmlElement, relations: readonly Relation[]): Sheet[] {
-  const sheets = elementsIn(element, "sheet");
-  if (sheets.length > workbookLimits.sheets) throw tooLargeError(`it has more than ${workbookLimits.sheets} sheets`);
-  return sheets.flatMap(({ attributes }) => {
-    const [, id] = [...attributes].find(([name]) => name.endsWith(":id")) ?? [];
-    const relation = relations.find((one) => one.id === id);
-    if (relation?.type !== "worksheet") return [];
+  const worksheets = new Map(relations.filter(({ type }) => type === "worksheet").map(({ id, path }) => [id, path]));
+  return elementsIn(element, "sheet").flatMap(({ attributes }) => {
+    const [, id = ""] = [...attributes].find(([name]) => name.endsWith(":id")) ?? [];
+    const path = worksheets.get(id);
+    if (path === undefined) return [];
     const isHidden = (attributes.get("state") ?? "visible") !== "visible";
-    return { name: unescapeText(attributes.get("name") ?? ""), isHidden, path: relation.path };
+    return { name: unescapeText(attributes.get("name") ?? ""), isHidden, path };
   });
 }
 
@@ -92,7 +92,8 @@ function isTrue(value: string | undefined): boolean {
 }
 
 class OpenWorkbook implements Workbook {
-  readonly sheets: readonly Sheet[];
+  readonly sheets: Workbook["sheets"];
+  readonly #paths: readonly string[];
   readonly #archive: Archive;
   readonly #hasDatesSince1904: boolean;
   readonly #relations: readonly Relation[];
@@ -100,19 +101,19 @@ class OpenWorkbook implements Workbook {
   #formats: readonly NumberFormat[] | undefined;
 
   constructor(archive: Archive, sheets: readonly Sheet[], relations: readonly Relation[], hasDatesSince1904: boolean) {
-    this.sheets = sheets;
+    this.sheets = sheets.map(({ name, isHidden }) => ({ name, isHidden }));
+    this.#paths = sheets.map(({ path }) => path);
     this.#archive = archive;
     this.#relations = relations;
     this.#hasDatesSince1904 = hasDatesSince1904;
   }
 
   async *rows(sheet: number): AsyncGenerator<readonly SheetRow[]> {
-    const { path } = this.sheets[sheet] as Sheet;
     this.#strings ??= await this.#readStrings();
     this.#formats ??= await this.#readFormats();
     const yieldIfDue = createYielder();
     let [number, read, width] = [0, 0, 0];
-    for await (const elements of this.#archive.read(path, "the sheet", ["sheetData"])) {
+    for await (const elements of this.#archive.read(this.#paths[sheet] as string, "the sheet", ["sheetData"])) {
       let batch: SheetRow[] = [];
       for (const row of elements) {
         if (localName(row) !== "row") continue;
@@ -122,12 +123,13 @@ class OpenWorkbook implements Workbook {
         let column = 0;
         for (const cell of row.children) {
           if (typeof cell === "string" || localName(cell) !== "c") continue;
+          if (++read % cellsBetweenYields === 0) await yieldIfDue();
           column = columnNumber(cell, column, number);
           const { text, warning } = this.#show(cell, number);
-          if (text !== "") while (cells.length < column) cells.push("");
-          if (text !== "") cells[column - 1] = text;
+          if (text === "") continue;
+          while (cells.length < column) cells.push("");
+          cells[column - 1] = text;
           if (warning !== undefined) warnings.push({ column: column - 1, detail: warning });
-          if (++read % cellsBetweenYields === 0) await yieldIfDue();
         }
         // A cell far to the right needs as much memory as a full row.
         width += cells.length;
@@ -189,12 +191,14 @@ class OpenWorkbook implements Workbook {
     for await (const elements of this.#archive.read(path, "the list of styles", ["numFmts", "cellXfs"])) {
       for (const element of elements) {
         const id = Number(element.attributes.get("numFmtId") ?? 0);
-        if (localName(element) === "numFmt") codes.set(id, element.attributes.get("formatCode") ?? "");
-        else {
-          const format = known.get(id) ?? createNumberFormat(id, codes.get(id));
-          known.set(id, format);
-          formats.push(format);
+        if (localName(element) === "numFmt") {
+          const code = element.attributes.get("formatCode") ?? "";
+          codes.set(id, code.length > workbookLimits.numberFormatLength ? "" : code);
+          continue;
         }
+        const format = known.get(id) ?? createNumberFormat(id, codes.get(id));
+        known.set(id, format);
+        formats.push(format);
       }
       if (codes.size > workbookLimits.numberFormats || formats.length > workbookLimits.styles)
         throw tooLargeError("it has too many styles or number formats");
