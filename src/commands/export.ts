@@ -22,7 +22,7 @@ export function exportCommand(): Command {
     .description("export all records of a resource to a file that `import` can read")
     .addArgument(resourceArgument())
     .addArgument(fileArgument("[file]", "file to write (default: standard output)"))
-    .addOption(formatOption());
+    .addOption(formatOption("by file extension, else csv"));
   return withDelimiterOption(command, "default: comma, or tab for a .tsv file").action(
     async (resource: Resource, file: string | undefined, options: ExportFlags) => {
       const format = options.format ?? (options.json ? "json" : (formatOf(file ?? "") ?? "csv"));

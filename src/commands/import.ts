@@ -57,7 +57,7 @@ export function importCommand(): Command {
     .description("create and update records from a file")
     .addArgument(resourceArgument())
     .addArgument(fileArgument("<file>", "file to read, or - for standard input"))
-    .addOption(formatOption())
+    .addOption(formatOption("recognized by its first bytes"))
     .option("--match <field>", "match existing records by this field, such as Name (default: ID)")
     .option("--dry-run", "show what would change, but change nothing")
     .option("--atomic", "store nothing if any row is rejected (default: store the valid rows)")

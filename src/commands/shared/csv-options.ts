@@ -29,11 +29,12 @@ export interface TableFlags {
   readonly rejects?: string;
 }
 
-export function formatOption(): Option {
-  return new Option("--format <format>", "file format (default: recognized by its first bytes)").choices(fileFormats);
+/** @param byDefault what the help says about leaving it out */
+export function formatOption(byDefault: string): Option {
+  return new Option("--format <format>", `file format (default: ${byDefault})`).choices(fileFormats);
 }
 
-/** @param byDefault what the help says about leaving it out */
+/** @param byDefault as for `formatOption` */
 export function withDelimiterOption(command: Command, byDefault: string): Command {
   return command.option(
     "--delimiter <character>",
