@@ -132,6 +132,13 @@ describe("a file", () => {
       "--save-map would overwrite r.csv",
     ],
     ["--save-map to standard output", "Name\nA\n", ["--save-map", "-"], 2, "--save-map needs a file"],
+    [
+      "--save-map to no folder",
+      "Name\nA\n",
+      ["--save-map", "no/m.json"],
+      1,
+      "can't write no/m.json: there's no folder no",
+    ],
     ["a PDF", "%PDF-1.7\n", [], 1, "this is a PDF"],
   ];
   test.each(wrong)("can't be imported: %s", async (_, content, more, status, message) => {

@@ -66,7 +66,7 @@ export function withTableOptions(command: Command): Command {
 /**
  * Checks the options for `file`, and reads the mapping.
  * @throws UsageError if options don't apply to the format or can't be combined, or a file to write is unusable
- * @throws ProblemError if the mapping can't be read or is invalid
+ * @throws ProblemError if the mapping can't be read or is invalid, or a folder is missing
  */
 export async function readTableFlags(
   resource: Resource,
@@ -91,8 +91,10 @@ export async function readTableFlags(
     requireDistinctFile("rejects", rejects, [file, ...(map === undefined ? [] : [map])]);
     requireMatchingExtension(rejects, format);
   }
-  if (saveMap !== undefined)
+  if (saveMap !== undefined) {
     requireDistinctFile("save-map", saveMap, [file, ...(rejects === undefined ? [] : [rejects])]);
+    requireFolder(saveMap);
+  }
   const mapping = map === undefined ? undefined : await readMappingFile(resource, map);
   return { delimiter, encoding, sheet, headerRow: header ? headerRow : 0, mapping };
 }
@@ -115,9 +117,8 @@ export function requireOneStandardInput(file: string, map: string | undefined): 
     throw new UsageError("--map and the rows can't both be standard input; use a file for one of them");
 }
 
-/** Saves a mapping for `--map`. @throws ProblemError `not-found` or `unavailable` */
+/** Saves a mapping for `--map`. @throws ProblemError `unavailable` */
 export async function saveMapping(file: string, mapping: CsvMapping): Promise<void> {
-  requireFolder(file);
   const text = formatMapping(mapping);
   await writeFile(
     file,
