@@ -212,7 +212,7 @@ async function isUnicode(content: FileContent): Promise<boolean> {
     for await (const _ of decodeText(streamOf(content)));
     return true;
   } catch (error) {
-    if (error instanceof ProblemError) return false;
+    if (error instanceof ProblemError && error.code === "bad-request") return false;
     throw error;
   }
 }
@@ -221,7 +221,10 @@ async function isUnicode(content: FileContent): Promise<boolean> {
 function guessMapping(resource: Resource, table: Table): CsvMapping {
   const columns = describeColumns(resource, table);
   const mapped = columns.filter(({ field }) => field !== undefined);
-  const left = columns.filter(({ field, name }) => field === undefined && name !== "" && !name.startsWith("#"));
+  const left = columns.filter(({ field, name, samples }) => {
+    const hasContent = [name, ...samples].some((cell) => cell.trim() !== "");
+    return field === undefined && hasContent && !name.startsWith("#");
+  });
   const names = (some: typeof columns) => some.map(({ key }) => key).join(", ");
   if (mapped.length === 0)
     throw new ProblemError("bad-request", `no column seems to be a field: ${names(columns)}; map them with --map`);

@@ -77,22 +77,17 @@ export function withLookups(mapping: CsvMapping, values: readonly SuggestedValue
   return { ...mapping, sources };
 }
 
-/** Which columns can be called by their letters. */
-interface Lettered {
-  /** The number of columns, with or without a name. Default: those in the header. */
-  readonly width?: number;
-  /** The index of column A. */
-  readonly start?: number;
-}
-
 /**
  * Returns the cell plan of a mapping for a table with this header row. A column is called by its name, or by its letter if no column has that name. Reports
  * an error for each column that the table does not have, or has twice.
+ * @param width the number of columns, with or without a name
+ * @param start the index of column A
  */
 export function planMapping(
   mapping: CsvMapping,
   header: readonly string[],
-  { width = header.length, start = 0 }: Lettered = {},
+  width = header.length,
+  start = 0,
 ): { plan: CellPlan; fieldErrors: FieldError[] } {
   const fieldErrors: FieldError[] = [];
   const indexOf = (column: string, field: string): number => {

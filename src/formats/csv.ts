@@ -62,12 +62,8 @@ const delimiters = [",", ";", "\t", "|"];
 /** How many of the first rows with content may tell the delimiter and the header. */
 export const maxTopRows = 20;
 
-/** How well the first rows of a file fit when they are split by a delimiter. */
-interface Fit {
-  readonly score: number;
-  /** Whether more rows would not change it. */
-  readonly isFinal: boolean;
-}
+/** How well the first rows of a file fit when they are split by a delimiter, and whether more rows would not change that. */
+type Fit = readonly [score: number, isFinal: boolean];
 
 /** Whether `delimiter` can separate cells: one UTF-16 unit other than a quote, CR, LF, a byte order mark or half of a surrogate pair. */
 export function isDelimiter(delimiter: string): boolean {
@@ -83,7 +79,7 @@ export function isDelimiter(delimiter: string): boolean {
 export async function* readCsvRows(
   chunks: AsyncIterable<string>,
   named?: string,
-  fitOf = ([first]: readonly TableRow[]): Fit => ({ score: first?.cells.length ?? 0, isFinal: true }),
+  fitOf = ([first]: readonly TableRow[]): Fit => [first?.cells.length ?? 0, true],
 ): AsyncGenerator<CsvRows> {
   let dialect = named === undefined ? undefined : toDialect(named);
   let hasRows = false;
@@ -217,9 +213,9 @@ function findDialect(
   const fewest = Math.min(...tables.map(({ rows }) => rows.length));
   if (fewest === 0 && !isEnd) return undefined;
   const fits = tables.map(({ rows }) => fitOf(rows));
-  const scores = fits.map(({ score }) => score);
+  const scores = fits.map(([score]) => score);
   const best = scores.indexOf(Math.max(...scores));
-  const mayChange = !isEnd && text.length < maxRowLength && fewest < maxTopRows && !fits[best]?.isFinal;
+  const mayChange = !isEnd && text.length < maxRowLength && fewest < maxTopRows && !fits[best]?.[1];
   return mayChange ? undefined : tables[best]?.dialect;
 }
 

@@ -62,29 +62,20 @@ export class StoredBytes implements ByteSource {
   /** Copies bytes to a temporary file. @throws ProblemError `unavailable` if it can't be written */
   static async copy(bytes: AsyncIterable<Uint8Array>, onRead?: (bytes: number) => void): Promise<StoredBytes> {
     const file = withSpoolErrors(openAnonymousFile);
-    try {
-      let end = 0;
-      for await (const chunk of bytes) {
-        withSpoolErrors(() => writeAt(file, chunk, end));
-        end += chunk.length;
-      }
-      return new StoredBytes(file, onRead);
-    } catch (error) {
-      closeSync(file);
-      throw error;
+    let end = 0;
+    for await (const chunk of bytes) {
+      withSpoolErrors(() => writeAt(file, chunk, end));
+      end += chunk.length;
     }
+    return new StoredBytes(file, onRead);
   }
 
   /** @throws ProblemError `unavailable` if the file can't be read */
   async read(start: number, length: number): Promise<Uint8Array> {
     const bytes = Buffer.allocUnsafe(Math.max(0, Math.min(length, this.size - start)));
-    for (let done = 0; done < bytes.length; ) {
-      const rest = bytes.length - done;
-      const { bytesRead } = await withSpoolErrors(() => readAt(this.#file, bytes, done, rest, start + done));
-      if (bytesRead === 0) throw new ProblemError("unavailable", "the file became shorter while it was being read");
-      done += bytesRead;
-    }
-    this.#onRead(bytes.length);
+    const { bytesRead } = await withSpoolErrors(() => readAt(this.#file, bytes, 0, bytes.length, start));
+    if (bytesRead < bytes.length) throw new ProblemError("unavailable", "the file became shorter while it was read");
+    this.#onRead(bytesRead);
     return bytes;
   }
 

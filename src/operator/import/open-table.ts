@@ -77,8 +77,7 @@ export async function openCsv(
   const choose = headerChooser(resource, options);
   const fitOf = (rows: readonly TableRow[]) => {
     const { header = rows[0], names } = choose(rows);
-    const score = names * 2 * maxColumns + Math.min(header?.cells.length ?? 0, maxColumns);
-    return { score, isFinal: names === certain };
+    return [names * 2 * maxColumns + Math.min(header?.cells.length ?? 0, maxColumns), names === certain] as const;
   };
   const batches = async function* () {
     for await (const read of readCsvRows(decodeText(bytes, options.encoding, encodingHint), options.delimiter, fitOf)) {
@@ -117,49 +116,48 @@ const maxSheets = 50;
 /** @throws ProblemError as `openCsv`, and `bad-request` if there's no such sheet or it has no rows */
 export async function openSheet(resource: Resource, bytes: ByteSource, options: TableOptions): Promise<Table> {
   const workbook = await openWorkbook(bytes);
-  const { sheets } = workbook;
+  const names = workbook.sheets.map(({ name }) => name);
+  const visible = names.flatMap((_, index) => (workbook.sheets[index]?.isHidden ? [] : [index]));
+  const wanted = options.sheet === undefined ? undefined : indexOfSheet(names, options.sheet);
+  // A workbook of rejected rows has one sheet, whatever the sheet they came from.
+  const isRejected = wanted === -1 && names.length === 1;
+  if (wanted === -1 && !isRejected) throw noSheetError(names, options.sheet);
   const choose = headerChooser(resource, options);
-  const visible = sheets.flatMap(({ name, isHidden }, index) => (isHidden ? [] : [{ name, index }]));
-  const wanted = options.sheet === undefined ? undefined : findSheet(sheets, options.sheet);
-  const filled: { readonly name: string; readonly index: number; readonly choice: HeaderChoice }[] = [];
-  for (const sheet of wanted ? [wanted] : visible.slice(0, maxSheets)) {
-    const top = await readTop(workbook.rows(sheet.index));
+  const filled: { readonly index: number; readonly choice: HeaderChoice }[] = [];
+  for (const index of wanted === undefined ? visible.slice(0, maxSheets) : [Math.max(0, wanted)]) {
+    const top = await readTop(workbook.rows(index));
     await top.close();
-    if (wanted?.isForeign && !isAnnotated(top.rows[0])) throw noSheetError(sheets, options.sheet);
-    if (top.rows.length > 0) filled.push({ ...sheet, choice: choose(top.rows) });
+    if (isRejected && !isAnnotated(top.rows[0])) throw noSheetError(names, options.sheet);
+    if (top.rows.length > 0) filled.push({ index, choice: choose(top.rows) });
   }
   const best = filled.find(({ choice }) => choice.names > 0) ?? filled[0];
-  if (!best) throw new ProblemError("bad-request", `there are no rows in ${wanted ? "this" : "any visible"} sheet`);
-  const known = { read: best.name, visible: visible.map(({ name }) => name), filled: filled.map(({ name }) => name) };
+  if (!best)
+    throw new ProblemError(
+      "bad-request",
+      `there are no rows in ${wanted === undefined ? "any visible" : "this"} sheet`,
+    );
+  const nameOf = (index: number) => names[index] as string;
+  const sheets = {
+    read: nameOf(best.index),
+    visible: visible.map(nameOf),
+    filled: filled.map(({ index }) => nameOf(index)),
+  };
   // A workbook's sheets can't be read at the same time.
   const table = await toTable(await readTop(workbook.rows(best.index)), choose, options);
-  return { format: "xlsx", delimiter: "", sheets: known, ...table };
+  return { format: "xlsx", delimiter: "", sheets, ...table };
 }
 
-interface FoundSheet {
-  readonly name: string;
-  readonly index: number;
-  /** Whether it's another sheet than the one that was asked for. */
-  readonly isForeign: boolean;
+/** @param sheet a name, or a number from 1 @returns -1 if there's no such sheet */
+function indexOfSheet(names: readonly string[], sheet: string): number {
+  const named = names.indexOf(sheet);
+  const isNumber = /^[1-9][0-9]{0,4}$/.test(sheet) && Number(sheet) <= names.length;
+  return named === -1 && isNumber ? Number(sheet) - 1 : named;
 }
 
-/** @throws ProblemError `bad-request` */
-function findSheet(sheets: readonly { readonly name: string }[], sheet: string): FoundSheet {
-  const number = /^[1-9][0-9]{0,4}$/.test(sheet) ? Number(sheet) - 1 : -1;
-  const named = sheets.findIndex(({ name }) => name === sheet);
-  const index = named === -1 ? number : named;
-  if (sheets[index]) return { name: sheets[index].name, index, isForeign: false };
-  // It may be a workbook of rejected rows, which has one sheet, wherever they came from.
-  if (sheets.length === 1) return { name: sheets[0]?.name ?? "", index: 0, isForeign: true };
-  throw noSheetError(sheets, sheet);
-}
-
-function noSheetError(sheets: readonly { readonly name: string }[], sheet = ""): ProblemError {
-  const names = sheets.slice(0, maxSheets).map(({ name }) => `\`${name}\``);
-  return new ProblemError(
-    "bad-request",
-    `the workbook has no sheet \`${sheet.slice(0, 100)}\`, only ${names.join(", ").slice(0, 1000)}`,
-  );
+function noSheetError(names: readonly string[], sheet = ""): ProblemError {
+  const shown = names.slice(0, maxSheets).map((name) => `\`${name}\``);
+  const detail = `the workbook has no sheet \`${sheet.slice(0, 100)}\`, only ${shown.join(", ").slice(0, 1000)}`;
+  return new ProblemError("bad-request", detail);
 }
 
 // The rows at the top, and the header among them.
@@ -359,7 +357,7 @@ export function planTable(resource: Resource, table: Table, mapping: CsvMapping 
       'without a header, use --map with letters, such as {"fields": {"Name": "A"}}',
     );
   const { plan, fieldErrors } = mapping
-    ? planMapping(mapping, header.cells, { width, start: header.start })
+    ? planMapping(mapping, header.cells, width, header.start)
     : planColumns(resource, header.cells, below);
   if (header.fault) fieldErrors.push({ field: "", ...fault("syntax", header.fault.detail) });
   if (fieldErrors.length > 0) throw invalidRecordError(fieldErrors);
