@@ -274,6 +274,22 @@ describe("cells outside of the table", () => {
   });
 });
 
+test("a formula that nobody has calculated rejects its row, if its column is imported", async () => {
+  const cells = [
+    "<c><f>A1</f><v/></c>",
+    "<c><f>A1</f></c>",
+    '<c t="str"><f>A1</f><v></v></c>',
+    "<c><f>A1</f><v>7</v></c>",
+  ];
+  const rows = cells.map((cell, index) => `<row><c><v>${index}</v></c>${cell}</row>`).join("");
+  const header = '<row><c t="str"><v>Name</v></c><c t="str"><v>AccountNumber</v></c></row>';
+  const content = stored(toWorkbookOfXml({ sheets: { Sheet: header + rows } }));
+  const uncalculated = expect.stringContaining("AccountNumber: this formula hasn't been calculated");
+  expect(await linesOf(content, "xlsx")).toEqual([uncalculated, uncalculated, "4 2 ", "5 3 7"]);
+  const lines = await linesOf(content, "xlsx", { mapping: mapped({ Name: "Name" }) });
+  expect(lines).toEqual(["2 0", "3 1", "4 2", "5 3"]);
+});
+
 describe("sheets", () => {
   const table: Cells[] = [
     ["Name", "Address.Town"],

@@ -24,6 +24,8 @@ import {
 export interface Shown {
   readonly text: string;
   readonly warning?: string | undefined;
+  /** See `CellWarning`. */
+  readonly isUnknown?: boolean | undefined;
 }
 
 export interface NumberFormat {

@@ -2,7 +2,7 @@
 //
 // A workbook is a ZIP archive of XML parts, which refer to each other in parts of their own (archive.ts). A cell in a sheet's part looks like this:
 // `<c r="B7" s="4" t="s"><v>12</v></c>`. It's in column B of row 7, has style 4, and its text is number 12 in the part with the shared strings. Without
-// `t`, the value is a number, and its style's format says how to show it (number-formats.ts). A formula's value is stored like any other.
+// `t`, the value is a number, and its style's format says how to show it (number-formats.ts). A formula's value is stored like any other, unless nobody has calculated it.
 //
 // A sheet is unzipped and parsed chunk by chunk, and yields its rows as they arrive. Only the shared strings and the styles stay in memory. A part that
 // no cell needs may be missing or damaged.
@@ -41,6 +41,8 @@ export interface CellWarning {
   /** From 0. */
   readonly column: number;
   readonly detail: string;
+  /** Whether the workbook doesn't say what Excel shows, so the row can't be imported. */
+  readonly isUnknown?: boolean | undefined;
 }
 
 interface Sheet {
@@ -125,11 +127,10 @@ class OpenWorkbook implements Workbook {
           if (typeof cell === "string" || localName(cell) !== "c") continue;
           if (++read % cellsBetweenYields === 0) await yieldIfDue();
           column = columnNumber(cell, column, number);
-          const { text, warning } = this.#show(cell, number);
-          if (text === "") continue;
-          while (cells.length < column) cells.push("");
-          cells[column - 1] = text;
-          if (warning !== undefined) warnings.push({ column: column - 1, detail: warning });
+          const { text, warning, isUnknown } = this.#show(cell, number);
+          if (text !== "") while (cells.length < column) cells.push("");
+          if (text !== "") cells[column - 1] = text;
+          if (warning !== undefined) warnings.push({ column: column - 1, detail: warning, isUnknown });
         }
         // A cell far to the right needs as much memory as a full row.
         width += cells.length;
@@ -155,9 +156,11 @@ class OpenWorkbook implements Workbook {
         throw damagedError(`row ${row} has a text that's missing from the list of shared texts`);
       return format.showText(shared);
     }
-    if (type === "str") return format.showText(unescapeText(raw));
     const inline = elementIn(cell, "is");
     if (inline) return format.showText(richText(inline));
+    const formula = raw === "" && !(type === "str" && value) ? elementIn(cell, "f") : undefined;
+    if (formula) return { text: `=${plainText(formula)}`, warning: uncalculated, isUnknown: true };
+    if (type === "str") return format.showText(unescapeText(raw));
     if (raw === "") return { text: "" };
     if (type === "b") return { text: isTrue(raw) ? "TRUE" : "FALSE" };
     if (type === "d") return { text: raw.replace("T", " ").replace(/(?: 00:00:00)?(?:\.0+)?Z?$/, "") };
@@ -206,6 +209,9 @@ class OpenWorkbook implements Workbook {
     return formats;
   }
 }
+
+/** Programs other than spreadsheets write formulas, but don't calculate them. */
+const uncalculated = "this formula hasn't been calculated; open the workbook in a spreadsheet program, and save it";
 
 /** So that a batch fits into memory even if its rows have thousands of cells. */
 const batchCells = 20_000;

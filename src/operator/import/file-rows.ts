@@ -179,7 +179,14 @@ export async function* readTableRows(
     for (const { number, cells, fault: quoting, warnings: ofCells } of rows) {
       if (!quoting && isOtherHeader(cells)) throw otherHeaderError(number, cells);
       const stray = quoting ? undefined : findStrayCell(plan, cells);
-      const wrong = quoting ? fault("syntax", quoting.detail) : format === "csv" && strayFault(plan, cells, stray);
+      const unknown = ofCells?.find(
+        ({ column, isUnknown }) => isUnknown && plan.sources.some(({ index }) => index === column),
+      );
+      const wrong = quoting
+        ? fault("syntax", quoting.detail)
+        : unknown
+          ? fault("invalid", `${columnKey(header, unknown.column)}: ${unknown.detail}`)
+          : format === "csv" && strayFault(plan, cells, stray);
       const decoded = wrong ? { input: {}, fieldErrors: [{ field: "", ...wrong }] } : decodeCells(plan, cells);
       const warnings = format === "xlsx" ? toRowWarnings(plan, header, ofCells, stray) : undefined;
       if (decoded) yield { number, decoded, source: { format, table, cells, text: quoting?.text }, warnings };
@@ -197,7 +204,7 @@ function toRowWarnings(
 ): RowWarning[] | undefined {
   if (ofCells.length === 0 && stray === undefined) return undefined;
   const warnings = ofCells
-    .filter(({ column }) => sources.some(({ index }) => index === column))
+    .filter(({ column, isUnknown }) => !isUnknown && sources.some(({ index }) => index === column))
     .map(({ column, detail }) => ({ column: columnKey(header, column), detail }));
   const ofStray = { column: columnLetter(stray ?? 0), detail: "not imported, because the column has no name" };
   return stray === undefined ? warnings : [...warnings, ofStray];
