@@ -1,6 +1,7 @@
 // --remove-missing: an import that removes records missing from its file, and what keeps it from removing too much.
 
 import { beforeEach, describe, expect, test } from "bun:test";
+import { parseMapping } from "../../src/formats/csv-mapping.ts";
 import type { Intent } from "../../src/model/change.ts";
 import type { Engine } from "../../src/model/engine.ts";
 import { type NumberedRow, readRows } from "../../src/operator/import/file-rows.ts";
@@ -20,6 +21,8 @@ interface Load extends RemovalOptions {
   /** Excluded rows. */
   readonly without?: readonly number[];
   readonly signal?: AbortSignal;
+  /** The fields of a mapping. */
+  readonly mapping?: object;
   /** Called once all rows were read. */
   readonly between?: () => Promise<unknown>;
 }
@@ -48,7 +51,8 @@ describe.each(engines)("records missing from the file on $name", (kind) => {
       await between?.();
     })();
     const rows = (async function* (): AsyncGenerator<NumberedRow> {
-      for await (const row of readRows(brand, bytes, "csv"))
+      const mapping = how.mapping && parseMapping(brand, JSON.stringify({ fields: how.mapping }));
+      for await (const row of readRows(brand, bytes, "csv", { mapping }))
         yield without.includes(row.number) ? { ...row, isExcluded: true } : row;
     })();
     const reported: number[] = [];
@@ -164,6 +168,20 @@ describe.each(engines)("records missing from the file on $name", (kind) => {
       "row 6 doesn't say",
     ],
     ["a row has too many cells", "Name", ["Acme", "Best", "Cube", "Dune,x"], {}, "row 5 doesn't say"],
+    [
+      "a match value is invalid, so it may mean any record",
+      "Name",
+      ["Acme", "Best", "Cube", `Dune${"x".repeat(300)}`],
+      {},
+      "row 5 doesn't say",
+    ],
+    [
+      "the mapping doesn't know a match value",
+      "Name",
+      ["Acme", "Best", "Cube", "D"],
+      { mapping: { Name: { column: "Name", lookup: { Acme: "Acme", Best: "Best", Cube: "Cube" } } } },
+      "row 5 doesn't say",
+    ],
     ["an ID isn't a number", "ID,Name", ["1,A", "2,B", "3,C", "x,D"], { match: "ID" }, "row 5 doesn't say"],
     ["no row has an ID", "Name", ["A", "B", "C", "D", "E"], { match: "ID", maxRemovals: 5 }, "no row has an ID"],
     [

@@ -14,6 +14,7 @@
 import { chunksOf } from "../../lib/yielding.ts";
 import { type Intent, type Outcome, operatorActor, versionOf } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
+import { validateText } from "../../model/field.ts";
 import type { Head } from "../../model/head.ts";
 import { isId, type StorefrontRecord, valueAt } from "../../model/record.ts";
 import type { Resource, TextFieldPath } from "../../model/resource.ts";
@@ -217,8 +218,13 @@ class NamedRecords {
     this.#rows++;
     const isUnreadable = fieldErrors.some(({ field }) => field === "") || typeof input !== "object" || input === null;
     if (isUnreadable) this.#unknown ??= number;
-    else if (this.#textField) this.#addValue(number, valueAt(input as StorefrontRecord, this.#textField));
-    else if ("ID" in input && input.ID !== undefined) {
+    else if (this.#textField) {
+      const { path, field } = this.#textField;
+      const value = valueAt(input as StorefrontRecord, this.#textField);
+      // Whoever fixes the row may mean any record.
+      const isInvalid = fieldErrors.some((error) => error.field === path) || validateText(field, value);
+      this.#addValue(number, isInvalid ? "" : value);
+    } else if ("ID" in input && input.ID !== undefined) {
       this.#named++;
       if (isId(input.ID)) this.addId(input.ID);
       else this.#unknown ??= number;
