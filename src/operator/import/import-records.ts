@@ -228,22 +228,29 @@ class Import {
   async importAll(rows: AsyncIterable<NumberedRow>): Promise<void> {
     const { options, summary, missing } = this.#parts;
     const yieldIfDue = createYielder();
-    for await (const row of rows) {
-      options.signal?.throwIfAborted();
-      // If the rows are in memory, nothing else yields to the event loop, and signals and other requests would have to wait.
-      await yieldIfDue();
-      missing?.addRow(row);
-      if (row.isExcluded) continue;
-      summary.rows++;
-      this.#addWarnings(row.number, row.warnings);
-      try {
-        await this.#addRow(row);
-      } catch (error) {
-        if (!(error instanceof ProblemError) || error.code !== "invalid-record") throw error;
-        await this.#reject(row, error.fieldErrors);
+    const addRows = async () => {
+      for await (const row of rows) {
+        options.signal?.throwIfAborted();
+        // If the rows are in memory, nothing else yields to the event loop, and signals and other requests would have to wait.
+        await yieldIfDue();
+        missing?.addRow(row);
+        if (row.isExcluded) continue;
+        summary.rows++;
+        this.#addWarnings(row.number, row.warnings);
+        try {
+          await this.#addRow(row);
+        } catch (error) {
+          if (!(error instanceof ProblemError) || error.code !== "invalid-record") throw error;
+          await this.#reject(row, error.fieldErrors);
+        }
+        if (this.#pending.isFull) await (options.atomic ? this.#spoolPending() : this.#commitPending());
       }
-      if (this.#pending.isFull) await (options.atomic ? this.#spoolPending() : this.#commitPending());
-    }
+    };
+    await addRows().catch(async (error) => {
+      // All rows before another header are stored, so that it's enough to import the rest.
+      if (!options.atomic && error instanceof ProblemError && summary.rows > 0) await this.#commitPending();
+      throw error;
+    });
     if (!options.atomic) {
       await this.#commitPending();
       await this.#removeMissing();
