@@ -303,6 +303,26 @@ describe("sheets", () => {
       "Brands",
       ["Cover", "Brands"],
     ],
+    [
+      "the first with several names of fields",
+      {
+        Cover: [
+          ["Name", "Our list"],
+          ["Telephone", "1"],
+        ],
+        Brands: table,
+      },
+      {},
+      "Brands",
+      ["Cover", "Brands"],
+    ],
+    [
+      "the one with the mapping's columns in the header row",
+      { Cover: [["Our list", "x"]], Brands: [["Marke XY", "Ort Z"]] },
+      { headerRow: 1, mapping: mapped({ Name: "Marke XY", "Address.Town": "Ort Z" }) },
+      "Brands",
+      ["Cover", "Brands"],
+    ],
     ["the first with rows", { Empty: [], One: [["# x"]], Two: [["y"]] }, {}, "One", ["One", "Two"]],
     ["a name", { Brands: table, More: [["Name"], ["B"]] }, { sheet: "More" }, "More", ["More"]],
     ["a number", { Brands: table, More: [["Name"], ["B"]] }, { sheet: "2" }, "More", ["More"]],

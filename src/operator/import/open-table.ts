@@ -130,7 +130,10 @@ export async function openSheet(resource: Resource, bytes: ByteSource, options: 
     if (isRejected && !isAnnotated(top.rows[0])) throw noSheetError(names, options.sheet);
     if (top.rows.length > 0) filled.push({ index, choice: choose(top.rows) });
   }
-  const best = filled.find(({ choice }) => choice.names > 0) ?? filled[0];
+  // On a cover, a single name may be a coincidence.
+  const isLikely = ({ choice: { header, names: count } }: (typeof filled)[number]) =>
+    count > 1 || (count === 1 && header !== undefined && filledCells(header) === 1);
+  const best = filled.find(isLikely) ?? filled.find(({ choice }) => choice.names > 0) ?? filled[0];
   if (!best)
     throw new ProblemError(
       "bad-request",
@@ -242,7 +245,7 @@ function headerChooser(
       return { header: first, names: certain };
     if (headerRow !== undefined) {
       const header = rows.find(({ number }) => number === headerRow);
-      return { header, names: header ? countFields(header) : 0 };
+      return { header, names: header ? countColumns(header) || countFields(header) : 0 };
     }
     const counts = rows.map(countColumns);
     return guessHeader(rows, Math.max(...counts) > 0 ? counts : rows.map(countFields));
@@ -251,7 +254,7 @@ function headerChooser(
 
 /** @param counts how many names each row has */
 function guessHeader(rows: readonly FileRow[], counts: readonly number[]): HeaderChoice {
-  const widths = rows.map(({ cells }) => cells.filter((cell) => cell.trim() !== "").length);
+  const widths = rows.map(filledCells);
   let best = 0;
   for (const [index, count] of counts.entries()) {
     const width = widths[index] ?? 0;
@@ -260,6 +263,10 @@ function guessHeader(rows: readonly FileRow[], counts: readonly number[]): Heade
     if (count > (counts[best] ?? 0) && standsOut) best = index;
   }
   return { header: rows[best], names: counts[best] ?? 0 };
+}
+
+function filledCells({ cells }: FileRow): number {
+  return cells.filter((cell) => cell.trim() !== "").length;
 }
 
 function isAnnotated(row: FileRow | undefined): boolean {
