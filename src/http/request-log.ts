@@ -57,7 +57,7 @@ export class RequestLog {
       sandbox,
       key: sentPrefix(context),
       refused: keyRejection,
-      client: clientAddress(request, this.#options.trustProxy),
+      client: clientAddress(request, this.#options.trustProxy) ?? request.address,
       method: redactKeys(request.method).slice(0, maxMethodLength),
       path: shortened(redactKeys(target.path)),
       operations: batch?.operations,

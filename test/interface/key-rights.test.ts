@@ -215,6 +215,11 @@ describe("networks", () => {
     if (status === 403) expect(response.text).not.toContain(network);
   });
 
+  test.each(["unknown", "", "1.2.3"])("don't include the proxy if it forwards '%s' as the address", async (address) => {
+    const key = await server.issueKey({ networks: ["127.0.0.0/8", "::1"] });
+    expect((await from(key, address)).status).toBe(403);
+  });
+
   test("are checked for every path that needs a key, and before its rate and use are counted", async () => {
     const key = await server.issueKey({ networks: ["203.0.113.0/24"], rate: 1, expiresAt: clock + day });
     for (const path of ["/restapi/key.xml", "/restapi/changes.json", "/restapi/locations/1.json"]) {

@@ -12,10 +12,13 @@ export function clientNetwork(request: WireRequest, trustProxy: boolean): string
   return (forwarded && networkOf(forwarded)) || networkOf(request.address) || "unknown";
 }
 
-/** Finds the address as `clientNetwork` does; undefined if it's unknown. */
+/**
+ * Finds the client's address as `clientNetwork` does, but returns undefined if the proxy's entry isn't an address, because a key's networks may include the
+ * proxy itself.
+ */
 export function clientAddress(request: WireRequest, trustProxy: boolean): string | undefined {
   const forwarded = forwardedFor(request, trustProxy);
-  return (forwarded && addressIn(forwarded)) || addressIn(request.address);
+  return addressIn(forwarded ?? request.address);
 }
 
 function forwardedFor({ headers }: WireRequest, trustProxy: boolean): string | undefined {
