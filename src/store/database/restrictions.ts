@@ -36,7 +36,7 @@ const restrictionsLeft = 90_000;
 
 /** The limits of each resource, with the value that means no limit. A webhook always has a URL. */
 const limits: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  [keyResourceName]: { Revoked: "", Expires: "", Rate: "", Scope: "write", Networks: "" },
+  [keyResourceName]: { Revoked: "", Expires: "", Rate: "", Scope: "write webhooks:write", Networks: "" },
   [operatorResourceName]: { Sites: "", Role: "" },
   [webhookResourceName]: { URL: "", Paused: "", Reason: "" },
   [siteResourceName]: { Suspended: "", KeyWebhooks: "" },

@@ -148,6 +148,18 @@ describe.each(engines)("restrictions on $name", (kind) => {
     expect(await limitsIn(copy)).toEqual(narrowed as never);
   });
 
+  test("keys in a site file stay without webhooks:write if they came without it", async () => {
+    const key = await addKey("hooks", { rights: ["write", "webhooks:write"] });
+    await exportSite(engine, "garden", `${file}.wide`, next());
+    await setKey(engine, key, { rights: ["write"] }, next());
+    await exportSite(engine, "garden", `${file}.narrow`, next());
+    const other = await open(await kind.newDatabase());
+    await importSite(other, `${file}.narrow`, { now: next });
+    await removeSite(other, "garden", next());
+    await importSite(other, `${file}.wide`, { now: next });
+    expect((await listKeys(other)).map(({ Scope }) => Scope)).toEqual(["write"]);
+  });
+
   test("keys that were revoked, narrowed or rotated stay that way, and their replacements are valid", async () => {
     const [revoked, ends, slow, old, twice] = await Promise.all(
       ["revoked", "ends", "slow", "old", "twice"].map((label) => addKey(label, { rate: 50 })),
