@@ -290,7 +290,10 @@ const meaningAdvice: Record<Meaning, (sent: Sent) => string | undefined> = {
   },
   wait: (sent) => (sent.owner.kind === "feed" ? "did you mean `wait`?" : undefined),
   run: (sent) => (sent.owner.kind === "undo" ? "put the run in the body" : undefined),
-  dryRun: (sent) => (isRead(sent) ? "leave it out; a GET changes nothing" : "did you mean `dryRun=1`?"),
+  dryRun: (sent) => {
+    if (sent.owner.kind === "webhooks") return "leave it out; webhooks have no dry runs";
+    return isRead(sent) ? "leave it out; a GET changes nothing" : "did you mean `dryRun=1`?";
+  },
   match: (sent) => {
     const { kind, format, resources } = sent.owner;
     if (kind === "batch") return "did you mean `match`?";

@@ -329,7 +329,8 @@ function otherInputHint(resource: Resource, input: unknown): string {
   const patch = fieldsOfPatch(resource, input);
   if (patch !== undefined) return `, not a JSON Patch; send the fields to change with PUT or PATCH${patch}`;
   const alone = input.length === 1 ? ": remove the `[` and `]` around it" : "";
-  return `, not an array${alone}; to send several, use a batch request: POST ${basePath}batch.json`;
+  const several = resource.access === "written" ? `use a batch request: POST ${basePath}batch.json` : "send each alone";
+  return `, not an array${alone}; to send several, ${several}`;
 }
 
 /** How much of a JSON Patch we convert, in operations, and show, in characters. */

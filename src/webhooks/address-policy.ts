@@ -131,7 +131,8 @@ function findAddressError(text: string, { allow }: AddressPolicy, own: ReadonlyS
   const isOwn = range === "loopback" || range === "unspecified" || own.has(inner.toString());
   if (isOwn) return "is this machine";
   if (isPublic(inner) || isWithin(inner, allow) || isWithin(address, allow)) return undefined;
-  return `isn't public (${range}); allow its network with --webhook-allow`;
+  // Operators read this, and so do programs with an API key, which can't change it.
+  return `isn't public (${range}); only the server's operator can allow its network, with --webhook-allow`;
 }
 
 /** Of this machine's network interfaces, in the form of `toString`. */

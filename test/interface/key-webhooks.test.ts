@@ -1,14 +1,15 @@
 // Webhooks by API (contract section 12): a key with the right manages its own site's webhooks, and nothing else.
 
-import { beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
 import { createKey, revokeKey } from "../../src/operator/sites/keys.ts";
 import { setSite } from "../../src/operator/sites/sites.ts";
 import { createWebhook } from "../../src/operator/webhooks/webhook-creation.ts";
 import { getWebhook, listWebhooks, listWebhooksMadeBy } from "../../src/operator/webhooks/webhook-list.ts";
-import { pauseWebhook } from "../../src/operator/webhooks/webhooks.ts";
+import { pauseWebhook, resumeWebhook } from "../../src/operator/webhooks/webhooks.ts";
 import { engines } from "../support/engine/engines.ts";
 import { startTestServer, type TestServer, useServer } from "../support/http/server.ts";
+import { openClient, toRequest } from "../support/wire/client.ts";
 
 const policy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };
 const URL = "https://192.0.2.1.example.invalid/hooks/secret-that-is-quite-long-indeed";
@@ -134,6 +135,78 @@ describe.each(engines)("webhooks by API on $name", (kind) => {
     expect((await call("GET", ".json")).status).toBe(403);
     await setSite(server.engine, "shop", { allowsWebhooksByKey: true }, Date.now());
     expect((await call("DELETE", `/${id}.json`)).status).toBe(200);
+  });
+});
+
+describe("webhooks by API", () => {
+  let server: TestServer;
+  let key: string;
+  beforeAll(async () => {
+    server = await startTestServer();
+    key = await server.issueKey({ rights: ["write", "webhooks:write"] });
+  });
+  afterAll(() => server.stop());
+  const call = (method: string, path: string, body?: unknown, as = key) =>
+    server.call(method, `/restapi/webhooks${path}`, { key: as, body });
+  const idOf = ({ json }: { json: { ID: number } }) => json.ID;
+
+  test("are only created once per URL, even at the same time", async () => {
+    const created = await Promise.all(Array.from({ length: 6 }, () => call("POST", ".json", { URL })));
+    const one = created.filter(({ status }) => status === 201);
+    expect([one.length, created.filter(({ status }) => status === 400).length]).toEqual([1, 5]);
+    await call("DELETE", `/${idOf(one[0] as never)}.json`);
+  });
+
+  test("aren't created once the operator has forbidden it, even if the body arrives slowly", async () => {
+    const body = JSON.stringify({ URL });
+    const client = await openClient(server.port);
+    const lines = ["Host: x", `X-API-AUTH: ${key}`, `Content-Length: ${body.length}`, "Expect: 100-continue"];
+    client.send(toRequest("POST /restapi/webhooks.json HTTP/1.1", lines));
+    await client.until((received) => received.includes("100 Continue"));
+    await setSite(server.engine, "shop", { allowsWebhooksByKey: false }, Date.now());
+    client.send(body);
+    expect((await client.responses(2))[1]?.status).toBe(403);
+    client.socket.destroy();
+    await setSite(server.engine, "shop", { allowsWebhooksByKey: true }, Date.now());
+    expect((await call("GET", ".json")).json).toEqual([]);
+  });
+
+  test("of a key without a scope don't get resources that are added later", async () => {
+    const rights = ["brands:read", "orderstatuses:read", "locations:read", "webhooks:write"];
+    const made = await call("POST", ".json", { URL }, await server.issueKey({ rights }));
+    expect(made.json.Resources).toBe("brands orderstatuses locations");
+    await call("DELETE", `/${idOf(made)}.json`);
+  });
+
+  test("that an operator pauses during a resume stay paused", async () => {
+    const id = idOf(await call("POST", ".json", { URL }));
+    const slow = {
+      ...server.engine,
+      compareAndSetWebhook: async (...sent: Parameters<typeof server.engine.compareAndSetWebhook>) => {
+        const isSet = await server.engine.compareAndSetWebhook(...sent);
+        await pauseWebhook(server.engine, id, Date.now());
+        return isSet;
+      },
+    };
+    const refuse = ({ Paused }: { Paused: string }) => {
+      if (Paused !== "") throw new Error("paused");
+    };
+    expect(resumeWebhook(slow, id, policy, Date.now(), refuse)).rejects.toThrow("paused");
+    expect((await call("POST", `/${id}/resume.json`)).status).toBe(403);
+    expect((await getWebhook(server.engine, id)).status).toBe("paused");
+    await call("DELETE", `/${id}.json`);
+  });
+
+  test("have no dry runs or conditions, and their errors don't suggest what wouldn't work", async () => {
+    const dry = await call("POST", ".json?dryRun=1", { URL });
+    expect([dry.status, dry.json.detail]).toEqual([400, expect.not.stringContaining("`dryRun=1`")]);
+    const several = await call("POST", ".json", [{ URL }]);
+    expect([several.status, several.json.detail]).toEqual([400, expect.not.stringContaining("batch")]);
+    const internal = await call("POST", ".json", { URL: "https://10.0.0.1/x" });
+    expect(internal.json.detail).toContain("only the server's operator");
+    const headers = { "If-None-Match": "*" };
+    const sent = { key, body: { URL }, headers };
+    expect((await server.call("POST", "/restapi/webhooks.json", sent)).status).toBe(412);
   });
 });
 

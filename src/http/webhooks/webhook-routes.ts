@@ -119,10 +119,11 @@ class WebhookEndpoint {
     const { authorizer, engine, queries, now } = this.#dependencies;
     const { request, method, target } = context;
     requireRights(context, key, [webhooksRight]);
-    if (context.site?.allowsWebhooksByKey === false)
-      throw new ProblemError("forbidden", "the site's operator doesn't allow API keys to manage webhooks");
+    requireAllowed(context);
     queries.read(target.query, { kind: "webhooks", format, resources: this.#served });
     requireMatch(request.headers, undefined);
+    if (!read.includes(method) && request.headers.has("if-none-match"))
+      throw new ProblemError("precondition-failed", "webhooks have no ETag, so leave out If-None-Match");
     rejectOtherEncodings(request.headers);
     if (!read.includes(method) && this.#changes.consumeToken(key.siteId, changeLimit, now()) === undefined)
       throw new ProblemError("too-many-requests", "this site's webhooks have been changed too often", {
@@ -132,6 +133,7 @@ class WebhookEndpoint {
     const check = () =>
       authorizer.reauthorize(context, (again) => {
         requireSameSite(again, key.siteId);
+        requireAllowed(context);
         return again.key;
       });
     const present = await check();
@@ -177,17 +179,11 @@ class WebhookEndpoint {
     const { URL: url, Resources } = parseNewRecord(sentWebhook, input, fieldErrors) as Record<string, string>;
     const readable = this.#served.filter((resource) => key.rights.allows(readRight(resource)));
     const asked = splitWords(Resources ?? "").map((path) => this.#resourceAt(path));
-    const readsAll = readable.length === this.#served.length;
-    const resources = asked.length > 0 || readsAll ? asked : readable;
+    // Only a scope includes resources that are added later.
+    const resources = asked.length > 0 || key.rights.scope !== undefined ? asked : readable;
     if (asked.length === 0 && readable.length === 0) throw missingRightError(context, this.#served.map(readRight));
-    requireRights(context, key, [webhooksRight, ...asked.map(readRight)]);
-    const href = URL.parse(String(url))?.href;
-    const same = (await listWebhooks(engine, site)).find((webhook) => webhook.URL === href);
-    if (same)
-      throw new ProblemError(
-        "bad-request",
-        `webhook ${same.ID} already has this URL; if you've lost its secret, rotate it`,
-      );
+    const sent = resources.length > 0 ? resources : this.#served;
+    requireRights(context, key, [webhooksRight, ...sent.map(readRight)]);
     const settings = { url: String(url), resources, since: "now" as const, key: key.prefix };
     const policy = toConsolePolicy(this.#dependencies.webhookAllow);
     const { webhook, secret } = await createWebhook(engine, site, settings, policy, this.#dependencies.now());
@@ -221,12 +217,15 @@ class WebhookEndpoint {
   }
 
   async resume(call: Call): Promise<WireResponse> {
-    const { ID, Paused, Reason } = await this.#findUsable(call);
-    if (Paused !== "" && Reason === operatorPause)
-      throw new ProblemError("forbidden", "an operator has paused this webhook, so only an operator can resume it");
+    const { ID } = await this.#findUsable(call);
+    const requireResumable = ({ Paused, Reason }: { readonly Paused: string; readonly Reason: string }) => {
+      if (Paused !== "" && Reason === operatorPause)
+        throw new ProblemError("forbidden", "an operator has paused this webhook, so only an operator can resume it");
+    };
     // As in the console, a webhook added on the command line may have a URL on this machine.
     const { webhookAllow, now } = this.#dependencies;
-    return respondWith(call, await resumeWebhook(call.engine, ID, toDeliveryPolicy(webhookAllow), now()));
+    const policy = toDeliveryPolicy(webhookAllow);
+    return respondWith(call, await resumeWebhook(call.engine, ID, policy, now(), requireResumable));
   }
 
   async rotate(call: Call): Promise<WireResponse> {
@@ -248,12 +247,12 @@ class WebhookEndpoint {
       throw new ProblemError("too-many-requests", `${maxTests} tests are already running`, { retryAfterSeconds: 15 });
     this.#tests++;
     try {
-      const { webhook } = await testWebhook(call.engine, ID, this.#dependencies.webhookAllow);
-      const [latest] = await listDeliveryAttempts(call.engine, webhook);
-      if (!latest) throw new ProblemError("not-found", "the test's attempt wasn't kept");
+      const { webhook, attempt } = await testWebhook(call.engine, ID, this.#dependencies.webhookAllow);
+      const kept = (await listDeliveryAttempts(call.engine, webhook)).find(({ at }) => at === attempt.at);
+      if (!kept) throw new ProblemError("not-found", "the test's attempt wasn't kept");
       return toResponse(call.context, 200, {
         type: call.format.contentType,
-        body: documentOf(call.format, shownDelivery, deliveryJson(latest)),
+        body: documentOf(call.format, shownDelivery, deliveryJson(kept)),
       });
     } finally {
       this.#tests--;
@@ -293,6 +292,12 @@ class WebhookEndpoint {
     const paths = this.#served.map((resource) => `\`${resource.path}\``).join(", ");
     throw new ProblemError("bad-request", `\`Resources\`: unknown resource \`${path}\`; the resources are ${paths}`);
   }
+}
+
+/** @throws ProblemError `forbidden` */
+function requireAllowed({ site }: RequestContext): void {
+  if (site?.allowsWebhooksByKey === false)
+    throw new ProblemError("forbidden", "the site's operator doesn't allow API keys to manage webhooks");
 }
 
 /** A commit only succeeds as of the head that was read before `check`, so the key is still valid then. */

@@ -41,8 +41,9 @@ interface CreatedWebhook {
 }
 
 /**
+ * A key can't make two with the same URL, so that it can repeat a request whose response was lost.
  * @throws ProblemError `bad-request` for a URL that isn't allowed, `gone` if changes after `since` have been pruned, `conflict` if there are too many
- * webhooks, `not-found` if the site was removed
+ * webhooks or the URL is a key's second, `not-found` if the site was removed
  */
 export async function createWebhook(
   engine: Engine,
@@ -61,6 +62,12 @@ export async function createWebhook(
   };
   const [body] = await commitSystemChanges(engine, (system) => {
     const Site = String(requireRoom(system, site).ID);
+    const same = key === "" ? undefined : system.webhooks.find((one) => one.Site === Site && one.URL === href);
+    if (same)
+      throw new ProblemError(
+        "conflict",
+        `webhook ${same.ID} already has this URL; if you've lost its secret, rotate it`,
+      );
     return [toCreateIntent(webhookResource, { ...values, Site }, now)];
   });
   const record: WebhookRecord = JSON.parse(body as string);

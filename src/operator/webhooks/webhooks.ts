@@ -54,6 +54,7 @@ export async function pauseWebhook(
 
 /**
  * Lets a webhook deliver from this database, starting right away at its cursor.
+ * @param requireResumable throws if the caller may not resume it, as of the moment when it's resumed
  * @throws ProblemError `not-found`, `bad-request` if its URL isn't allowed, or `conflict` if it's incomplete
  */
 export async function resumeWebhook(
@@ -61,8 +62,11 @@ export async function resumeWebhook(
   id: number,
   policy: AddressPolicy,
   now: number,
+  requireResumable = (_: WebhookRecord) => {},
 ): Promise<ListedWebhook> {
-  const { URL: url } = requireComplete(await getWebhook(engine, id));
+  const before = requireComplete(await getWebhook(engine, id));
+  requireResumable(before);
+  const { URL: url } = before;
   await checkWebhookUrl(url, policy);
   const home = await engine.readDatabaseId();
   await updateState(engine, id, ({ resumes }) => ({
@@ -70,7 +74,10 @@ export async function resumeWebhook(
     ...noFailures,
     resumes: resumes + 1,
   }));
-  await changeRecord(engine, id, now, () => ({ Paused: "", Reason: "" }));
+  await changeRecord(engine, id, now, (record) => {
+    requireResumable(record);
+    return { Paused: "", Reason: "" };
+  });
   return getWebhook(engine, id);
 }
 
