@@ -4,6 +4,7 @@ import { faultCodes, problemTitles } from "../../src/model/errors.ts";
 import type { Field, FieldGroup, Fields } from "../../src/model/field.ts";
 import type { Resource } from "../../src/model/resource.ts";
 import { faultParameterSchemas } from "../../src/reference/problem-schema.ts";
+import { sentWebhook, shownDelivery, shownWebhook } from "../../src/resources/webhook.ts";
 
 /** Returns the text of `src/client/record-types.ts`. */
 export function toRecordTypes(resources: readonly Resource[]): string {
@@ -15,6 +16,7 @@ export function toRecordTypes(resources: readonly Resource[]): string {
 import type { ReadCollection, WriteCollection } from "./record-collection.ts";
 
 ${[...groups.values(), ...records].join("\n")}
+${[toInterface(shownWebhook, groups), toNewInterface(sentWebhook, groups), toInterface(shownDelivery, groups)].join("\n")}
 /** The last segment of a problem's \`type\`. */
 export type ProblemCode =
 ${codes.join("\n")};
@@ -59,28 +61,37 @@ function parametersMember([code, { parameters }]: [string, (typeof faultCodes)[k
   return `  readonly "${code}": ${members.length === 0 ? "object" : `{ ${members.join("; ")} }`};`;
 }
 
-function typesOf({ element, description, fields, textFields, access }: Resource, groups: Map<string, string>): string {
+function typesOf(resource: Resource, groups: Map<string, string>): string {
+  const { element, textFields, access } = resource;
   const paths = ["ID", ...textFields.map(({ path }) => path)];
-  const record = `/** ${description} */
-export interface ${element} {
-  /** Assigned by the server and never reused. */
-  readonly ID: number;
-${members(fields, groups, wholeGroup, () => "")}}
-`;
+  const record = toInterface(resource, groups);
   const path = `/** A field to sort or filter ${element} records by. */
 export type ${element}Path =
 ${paths.map((path) => `  | "${path}"`).join("\n")};
 `;
   if (access !== "written") return `${record}\n${path}`;
   return `${record}
-/** The fields of a new record. Missing fields are stored empty. */
-export interface New${element} {
-${members(fields, groups, partialGroup, (field) => (field.kind === "text" && field.required ? "" : "?"))}}
-
+${toNewInterface(resource, groups)}
 /** The fields to change. Missing fields keep their values. */
 export type ${element}Changes = Partial<New${element}>;
 
 ${path}`;
+}
+
+function toInterface({ element, description, fields }: Resource, groups: Map<string, string>): string {
+  return `/** ${description} */
+export interface ${element} {
+  /** Assigned by the server and never reused. */
+  readonly ID: number;
+${members(fields, groups, wholeGroup, () => "")}}
+`;
+}
+
+function toNewInterface({ element, fields }: Resource, groups: Map<string, string>): string {
+  return `/** The fields of a new record. Missing fields are stored empty. */
+export interface New${element} {
+${members(fields, groups, partialGroup, (field) => (field.kind === "text" && field.required ? "" : "?"))}}
+`;
 }
 
 const wholeGroup = (name: string) => name;

@@ -3,6 +3,7 @@
 // `createSend` (send.ts) sends over HTTP, with headers, a time limit, retries (wait.ts) and errors. All of a client's requests share one queue, which
 // keeps to the key's rate limit (request-queue.ts).
 // batch.ts sends many writes in one request, and sync.ts makes the records equal to a list. changes.ts follows the feed, and mirror.ts uses it to keep a copy in sync.
+// webhook-collection.ts manages the site's webhooks, and webhook.ts verifies what they deliver.
 
 import { sendBatch, undoRun } from "./batch.ts";
 import { followChanges } from "./changes.ts";
@@ -13,6 +14,7 @@ import { type Collections, paths } from "./record-types.ts";
 import { RequestQueue } from "./request-queue.ts";
 import { createSend, type ParsedResponse } from "./send.ts";
 import type { StorefrontClient, StorefrontKey } from "./storefront-client.ts";
+import { WebhookCollection } from "./webhook-collection.ts";
 
 export type {
   BatchOperation,
@@ -67,6 +69,7 @@ export {
   type WebhookRequest,
   type WebhookTest,
 } from "./webhook.ts";
+export type { WebhookCollection, WebhookWithSecret } from "./webhook-collection.ts";
 
 /**
  * Creates a client for one site. Throws a TypeError for invalid options, such as a malformed `url`.
@@ -83,6 +86,7 @@ export function createClient(options: ClientOptions): StorefrontClient {
   const collections = Object.entries(paths).map(([name, path]) => [name, new WriteCollection(send, path)]);
   return {
     ...(Object.fromEntries(collections) as Collections),
+    webhooks: new WebhookCollection(send, createSend({ ...settings, retries: 0 }, queue)),
     key: async (calling = {}) =>
       ((await send({ method: "GET", path: "key.json", ...calling })) as ParsedResponse).body as StorefrontKey,
     batch: (operations: readonly object[], options = {}) => sendBatch(send, operations, options) as Promise<never>,

@@ -141,6 +141,52 @@ export type LocationPath =
   | "Address.Postcode"
   | "Address.Country";
 
+/** A URL that the site's changes are sent to. */
+export interface Webhook {
+  /** Assigned by the server and never reused. */
+  readonly ID: number;
+  /** The URL. Parts that may be secret are hidden, unless your key made the webhook. At most 2048 characters. */
+  URL: string;
+  /** Paths of the resources whose changes are sent, separated by spaces. Empty for all. At most 1024 characters. */
+  Resources: string;
+  /** `active`, `failing`, `paused` or `incomplete`. At most 20 characters. */
+  Status: string;
+  /** Why it has this status. Empty for `active`. At most 300 characters. */
+  Detail: string;
+  /** How many changes haven't been sent yet. Empty if unknown. At most 20 characters. */
+  Behind: string;
+  /** The cursor after the last change it has sent. At most 100 characters. */
+  Cursor: string;
+  /** When it was created. At most 24 characters. */
+  Created: string;
+  /** Prefix of the API key that made it. Empty if an operator did. At most 24 characters. */
+  Key: string;
+  /** The new secret, after the webhook was created or its secret rotated. Otherwise empty. At most 100 characters. */
+  Secret: string;
+}
+
+/** The fields of a new record. Missing fields are stored empty. */
+export interface NewWebhook {
+  /** The URL that changes are sent to, by POST. At most 2048 characters. */
+  URL: string;
+  /** Paths of the resources whose changes are sent, separated by spaces. Empty for all that the key can read. Can't be changed. At most 1024 characters. */
+  Resources?: string;
+}
+
+/** An attempt to deliver an event. Its ID is the attempt's number. */
+export interface Delivery {
+  /** Assigned by the server and never reused. */
+  readonly ID: number;
+  /** When the attempt began. At most 24 characters. */
+  At: string;
+  /** The receiver's status code. Empty if there was no response. At most 3 characters. */
+  Status: string;
+  /** How long the attempt took. At most 10 characters. */
+  Milliseconds: string;
+  /** What went wrong. Empty if nothing did. At most 500 characters. */
+  Fault: string;
+}
+
 /** The last segment of a problem's `type`. */
 export type ProblemCode =
   | "bad-request"

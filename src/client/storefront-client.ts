@@ -4,6 +4,7 @@ import type { MirrorOptions } from "./mirror.ts";
 import type { WriteOptions } from "./record-collection.ts";
 import type { Collections, FeedRecords } from "./record-types.ts";
 import type { CallOptions } from "./send.ts";
+import type { WebhookCollection } from "./webhook-collection.ts";
 
 /** What an API key is for, and what it may do. */
 export interface StorefrontKey {
@@ -36,6 +37,9 @@ export interface StorefrontClient extends Collections {
    * @example if ((await client.key()).Sandbox) console.log("this is only a test");
    */
   key(options?: CallOptions): Promise<StorefrontKey>;
+
+  /** The site's webhooks, if the key has the right `webhooks:write`. */
+  readonly webhooks: WebhookCollection;
 
   /**
    * Sends up to 10,000 writes in one request. By default it's all or nothing: if any operation is rejected, throws a StorefrontProblem whose `errors`
