@@ -4,7 +4,13 @@ import { Command, Option } from "commander";
 import { ProblemError } from "../model/errors.ts";
 import { publicResources } from "../model/resource.ts";
 import { type MadeSandbox, makeSandbox } from "../operator/sandbox/make-sandbox.ts";
-import { findSandboxRecord, nameOfLiveSite, suspensionOf, withSandboxesBelow } from "../operator/sites/sandboxes.ts";
+import {
+  findSandboxRecord,
+  liveIdOf,
+  nameOfLiveSite,
+  suspensionOf,
+  withSandboxesBelow,
+} from "../operator/sites/sandboxes.ts";
 import { type CreatedSite, createSites, type RequestedSite, readSiteList } from "../operator/sites/site-creation.ts";
 import { removeSite } from "../operator/sites/site-removal.ts";
 import { listSites, requireSite, setSite, summarizeSite, toSiteInfo } from "../operator/sites/sites.ts";
@@ -236,6 +242,7 @@ function showSiteCommand(): Command {
       const counts = publicResources(allResources).map(({ path, singular, plural }) =>
         formatCount(records[path] ?? 0, singular, plural),
       );
+      const keyWebhooks = sites.find(({ ID }) => ID === liveIdOf(site))?.KeyWebhooks !== "no";
       const lines = [
         ["Name", site.Name],
         ["ID", String(site.ID)],
@@ -244,11 +251,12 @@ function showSiteCommand(): Command {
         ["State", stateOf(site, sites)],
         ...(site.SandboxOf === "" ? [["Sandbox", findSandboxRecord(sites, site)?.Name ?? "none"]] : []),
         ["Keys", `${keys}, of which ${validKeys} ${validKeys === 1 ? "is" : "are"} valid`],
-        ["Webhooks", String(webhooks)],
+        ["Webhooks", `${webhooks}; API keys ${keyWebhooks ? "with webhooks:write can" : "can't"} manage them`],
         ["Records", counts.join(", ")],
         ["Revision", `${revision}${changed ? `, of ${toMinute(changed.toISOString())} UTC` : ""}`],
       ].map(([label = "", value]) => `${label.padEnd(10)} ${value}`);
-      printResult(options, { ...toSiteInfo(site, sites), ...summary, changed: changed?.toISOString() ?? null }, lines);
+      const value = { ...toSiteInfo(site, sites), keyWebhooks, ...summary, changed: changed?.toISOString() ?? null };
+      printResult(options, value, lines);
     });
 }
 
