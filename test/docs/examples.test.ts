@@ -5,6 +5,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { publicResources } from "../../src/model/resource.ts";
+import { createKey } from "../../src/operator/sites/keys.ts";
+import { getSite } from "../../src/operator/sites/sites.ts";
 import { guide, problems } from "../../src/reference/pages/guide.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { difference, type Example, examplesIn } from "../support/markdown-examples.ts";
@@ -37,17 +39,25 @@ test.each([
 ] as const)("in %s, every example has the output shown, and the records are the same afterwards", async (language, isSandboxed) => {
   const key = isSandboxed ? await server.openSandbox() : server.key;
   const before = [await readLists(server), isSandboxed && (await readCursor(server))];
-  const examples = Object.values(guide).flatMap((text) =>
+  const { webhooks, ...pages } = guide;
+  const examples = Object.values(pages).flatMap((text) =>
     examplesIn(language === "sh" ? text : withShorterFile(text), language),
   );
-  const isRun = (example: Example) => example.language === language || example.language === "sh";
-  await expectOutputs(examples.filter(isRun), { ...server, key });
+  await expectOutputs(examples.filter(isRunFor(language)), { ...server, key });
   expect([await readLists(server), isSandboxed && (await readCursor(server))]).toEqual(before);
+});
+
+test.each(["sh", "js"] as const)("in %s, every example about webhooks has the output shown", async (language) => {
+  const own = await startDemo();
+  const examples = examplesIn(guide.webhooks, language).filter(isRunFor(language));
+  await expectOutputs(examples, { ...own, key: await createWebhookKey(own) });
+  await own.stop();
 });
 
 test("every example on the client's page has the output shown", async () => {
   const own = await startDemo();
-  await expectOutputs(examplesIn(readFileSync(join(root, "src/client/README.md"), "utf8"), "js"), own);
+  const examples = examplesIn(readFileSync(join(root, "src/client/README.md"), "utf8"), "js");
+  await expectOutputs(examples, { ...own, key: await createWebhookKey(own) });
   await own.stop();
 });
 
@@ -59,6 +69,15 @@ test("every example on the problem pages has the output shown, and the records a
   );
   expect(await readLists(server)).toEqual(before);
 });
+
+function isRunFor(language: Example["language"]): (example: Example) => boolean {
+  return (example) => example.language === language || example.language === "sh";
+}
+
+async function createWebhookKey({ engine }: LocalDemoServer): Promise<string> {
+  const rights = ["write", "webhooks:write"];
+  return (await createKey(engine, await getSite(engine, "demo"), { rights }, Date.now())).key;
+}
 
 /** Where a page has a file of 10,000 lines, we use 1,000. */
 function withShorterFile(page: string): string {
