@@ -15,8 +15,6 @@ const signatures: readonly (readonly [start: RegExp, fault: string])[] = [
   [/^(?:1f8b|425a68|fd377a585a|28b52ffd)/, "this file is compressed; unpack it, and import the file in it"],
   [/^(?:377abcaf|52617221)/, "this is an archive; unpack it, and import the file in it"],
   [/^25504446/, "this is a PDF; export the table as .xlsx or CSV from the program that made it"],
-  [/^(?:89504e47|ffd8ff|47494638|52494646.{8}57454250|49492a00|4d4d002a)/, "this is a picture; import a table instead"],
-  [/^53514c69746520666f726d617420/, "this is an SQLite database; export its table as CSV"],
   [/^09(?:00|02|04|08)(?:04|06|08|10)00/, oldWorkbook],
 ];
 

@@ -470,8 +470,6 @@ const faults: [string, () => Uint8Array, RegExp][] = [
   ["7z", () => Buffer.from("377abcaf271c", "hex"), /archive; unpack it/],
   ["RAR", () => Buffer.from("Rar!\x1a\x07"), /archive; unpack it/],
   ["a PDF", () => Buffer.from("%PDF-1.7"), /PDF; export the table/],
-  ["a database", () => Buffer.from("SQLite format 3\0"), /database; export/],
-  ["a picture", () => Buffer.from("89504e470d0a1a0a", "hex"), /picture/],
   ["a web page", () => Buffer.from('\n<html xmlns:x="urn:schemas-microsoft-com:office:excel">'), /web page/],
   ["an XHTML page in UTF-16", () => utf16('<?xml version="1.0"?><!DOCTYPE html>', "\ufeff"), /web page/],
   [
