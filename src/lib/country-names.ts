@@ -13,7 +13,7 @@ US Vereinigte Staaten von Amerika; US États-Unis d'Amérique; US Estados Unidos
 VE Bolivarian Republic of Venezuela; VN Viet Nam`;
 
 /** All codes, and XK for Kosovo, which isn't in ISO 3166-1 but widely used. */
-const codes =
+export const countryCodes =
   `AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR
 CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT HU ID IE
 IL IM IN IO IQ IR IS IT JE JM JO JP KE KG KH KI KM KN KP KR KW KY KZ LA LB LC LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU
@@ -64,7 +64,7 @@ function readEnglishNames(): void {
 }
 
 function readNames(names: Intl.DisplayNames): void {
-  for (const code of codes) addName(names.of(code) ?? code, code);
+  for (const code of countryCodes) addName(names.of(code) ?? code, code);
 }
 
 function addName(name: string, code: string): void {

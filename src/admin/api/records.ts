@@ -2,6 +2,7 @@
 
 import { encodings } from "../../formats/text-encoding.ts";
 import { parseNumber } from "../../http/common/parameters.ts";
+import { countryCodes } from "../../lib/country-names.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { toId } from "../../model/record.ts";
 import { findTextField, publicResources } from "../../model/resource.ts";
@@ -128,6 +129,7 @@ async function download(call: ActionContext): Promise<FileContent> {
 const declared: ResourcesResponse = {
   maxSearchLength,
   encodings,
+  countries: countryCodes,
   resources: publicResources(allResources).map(({ name, path, singular, plural, textFields }) => ({
     name,
     path,

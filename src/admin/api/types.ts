@@ -58,6 +58,8 @@ export type ResourcesResponse = {
   readonly maxSearchLength: number;
   /** Encodings that imported files can have. */
   readonly encodings: readonly string[];
+  /** Their codes of two letters. */
+  readonly countries: readonly string[];
 };
 
 export interface SiteInfo {

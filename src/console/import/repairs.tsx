@@ -22,12 +22,14 @@ interface RepairsProps {
 
 export function Repairs({ info, onChecked }: RepairsProps) {
   const siteName = useSiteName();
-  const { resources } = useDeclared();
+  const { resources, countries } = useDeclared();
   const { isBusy, fault, attempt } = useAttempt();
   const [, keep] = useKeptMapping(info.resource);
   const [chosen, setChosen] = useState<Readonly<Record<string, Replacements>>>({});
   if (info.values.length === 0) return null;
   const { fields = [] } = resources.find(({ path }) => path === info.resource) ?? {};
+  const isCountry = (field: string) =>
+    fields.find(({ path }) => path === field)?.pattern?.fault.code === "invalid-country";
   const replacementsOf = ({ field, contents }: RepairableValuesInfo): Replacements => ({
     ...Object.fromEntries(contents.map(({ content, suggestion = "" }) => [content, suggestion])),
     ...chosen[field],
@@ -50,7 +52,7 @@ export function Repairs({ info, onChecked }: RepairsProps) {
         <ValueTable
           key={values.field}
           values={values}
-          isCountry={fields.find(({ path }) => path === values.field)?.pattern?.fault.code === "invalid-country"}
+          codes={isCountry(values.field) ? countries : []}
           replacements={replacementsOf(values)}
           onChange={(changed) => setChosen({ ...chosen, [values.field]: changed })}
         />
@@ -65,13 +67,13 @@ export function Repairs({ info, onChecked }: RepairsProps) {
 
 interface ValueTableProps {
   readonly values: RepairableValuesInfo;
-  /** Whether the field's values are codes of countries. */
-  readonly isCountry: boolean;
+  /** The codes of countries that the field's values can be. */
+  readonly codes: readonly string[];
   readonly replacements: Replacements;
   readonly onChange: (replacements: Replacements) => void;
 }
 
-function ValueTable({ values, isCountry, replacements, onChange }: ValueTableProps) {
+function ValueTable({ values, codes, replacements, onChange }: ValueTableProps) {
   const { field, contents, moreRows = 0 } = values;
   const listId = useId();
   const nameOf = ({ content }: Content) => showInvisible(content) || translate("history.empty");
@@ -101,7 +103,9 @@ function ValueTable({ values, isCountry, replacements, onChange }: ValueTablePro
   return (
     <Stack spacing={1}>
       <datalist id={listId}>
-        {isCountry && countries().map(([code, name]) => <option key={code} value={code} label={name} />)}
+        {codes.map((code) => (
+          <option key={code} value={code} label={countryNames.of(code)} />
+        ))}
       </datalist>
       <DataList
         label={fullLabelOf(field)}
@@ -122,17 +126,4 @@ function ValueTable({ values, isCountry, replacements, onChange }: ValueTablePro
 
 type Content = RepairableValuesInfo["contents"][number];
 
-const alphabet = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
-/** Regions that aren't countries: EU, Eurozone, outlying Oceania, UN, two pseudo-locales, unknown. */
-const noCountries = /^(?:EU|EZ|QO|UN|XA|XB|ZZ)$/;
-
-/** Returns the codes that the browser knows a country for, with its name. */
-function countries(): (readonly [code: string, name: string])[] {
-  const names = new Intl.DisplayNames([locale], { type: "region", fallback: "none" });
-  const codes = alphabet.flatMap((first) => alphabet.map((second) => first + second));
-  return codes.flatMap((code) => {
-    const isCurrent = new Intl.Locale(`und-${code}`).region === code && !noCountries.test(code);
-    const name = isCurrent && names.of(code);
-    return name ? [[code, name] as const] : [];
-  });
-}
+const countryNames = new Intl.DisplayNames([locale], { type: "region" });
