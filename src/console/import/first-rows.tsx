@@ -1,12 +1,14 @@
 // The first rows of a table, as in a spreadsheet. The operator chooses the row with the column names, or none.
 
-import { Box, type Theme } from "@mui/material";
+import { Box, FormControlLabel, Radio } from "@mui/material";
 import type { FilePreviewResponse } from "../../admin/api/record-types.ts";
-import { forScreenReaders } from "../shell/theme.ts";
+import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
 
+type Rows = NonNullable<FilePreviewResponse["rows"]>;
+
 interface FirstRowsProps {
-  readonly rows: NonNullable<FilePreviewResponse["rows"]>;
+  readonly rows: Rows;
   /** The number of the row with the column names, or 0 if there's none. */
   readonly headerRow: number;
   readonly onChange: (headerRow: number) => void;
@@ -21,50 +23,42 @@ export function FirstRows({ rows, headerRow, onChange }: FirstRowsProps) {
   const widths = rows.map(({ cells }) => cells.findLastIndex((cell) => cell.trim() !== "") + 1);
   const letters = Array.from({ length: Math.min(maxColumns, Math.max(0, ...widths)) }, (_, index) => letterOf(index));
   const choice = { headerRow, onChange };
+  const columns: readonly DataColumn<Rows[number]>[] = [
+    {
+      name: "row",
+      label: translate("import.row_number"),
+      render: (row) => <HeaderRow {...choice} number={row.number} name={nameOf(row)} text={String(row.number)} />,
+    },
+    ...letters.map((letter, index) => ({
+      name: letter,
+      label: letter,
+      attributes: ({ number }: Rows[number]) => ({
+        style: { ...cellStyle, fontWeight: number === headerRow ? 600 : undefined },
+      }),
+      render: ({ cells }: Rows[number]) => showInvisible(cells[index] ?? ""),
+    })),
+  ];
   return (
-    <Box component="fieldset" sx={style}>
-      <legend>{translate("import.header")}</legend>
-      <div className="rows">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">
-                <Box component="span" sx={forScreenReaders}>
-                  {translate("import.row_number")}
-                </Box>
-              </th>
-              {letters.map((letter) => (
-                <th key={letter} scope="col">
-                  {letter}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(({ number, cells }) => (
-              <tr key={number} className={lookOf(number, headerRow)} onClick={() => onChange(number)}>
-                <th scope="row">
-                  <HeaderRow
-                    {...choice}
-                    number={number}
-                    name={translate("import.header_row", { row: number, cells: nameOf(cells) })}
-                    text={String(number)}
-                  />
-                </th>
-                {letters.map((letter, index) => (
-                  <td key={letter}>{showInvisible(cells[index] ?? "")}</td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      <div className="none">
-        <HeaderRow {...choice} number={0} name={translate("import.no_header")} text={translate("import.no_header")} />
-      </div>
+    <Box component="fieldset" sx={{ border: 0, p: 0, m: 0, minWidth: 0 }}>
+      <Box component="legend" sx={{ p: 0, mb: 0.75, fontSize: 14 }}>
+        {translate("import.header")}
+      </Box>
+      <DataList
+        isTable
+        label={translate("import.header")}
+        rows={rows}
+        columns={columns}
+        rowKey={({ number }) => number}
+        nameOf={nameOf}
+        onOpen={({ number }) => onChange(number)}
+        isPale={({ number }) => number < headerRow}
+      />
+      <HeaderRow {...choice} number={0} name={translate("import.no_header")} text={translate("import.no_header")} />
     </Box>
   );
 }
+
+const cellStyle = { maxWidth: 200, overflow: "hidden", textOverflow: "ellipsis", whiteSpace: "nowrap" } as const;
 
 interface HeaderRowProps extends Omit<FirstRowsProps, "rows"> {
   readonly number: number;
@@ -75,57 +69,30 @@ interface HeaderRowProps extends Omit<FirstRowsProps, "rows"> {
 
 function HeaderRow({ number, name, text, headerRow, onChange }: HeaderRowProps) {
   return (
-    <label>
-      <input
-        type="radio"
-        name="header-row"
-        aria-label={name}
-        checked={number === headerRow}
-        onChange={() => onChange(number)}
-      />
-      {text}
-    </label>
+    <FormControlLabel
+      control={
+        <Radio
+          size="small"
+          name="header-row"
+          checked={number === headerRow}
+          onChange={() => onChange(number)}
+          slotProps={{ input: { "aria-label": name } }}
+          sx={{ p: 0.5 }}
+        />
+      }
+      label={text}
+      slotProps={{ typography: { variant: "body2" } }}
+      sx={{ m: 0 }}
+    />
   );
 }
 
-function lookOf(number: number, headerRow: number): string | undefined {
-  return number === headerRow ? "header" : number < headerRow ? "above" : undefined;
-}
-
-function nameOf(cells: readonly string[]): string {
-  return showInvisible(cells.filter((cell) => cell.trim() !== "").join(", ")).slice(0, maxNameLength);
+function nameOf({ number, cells }: Rows[number]): string {
+  const shown = showInvisible(cells.filter((cell) => cell.trim() !== "").join(", ")).slice(0, maxNameLength);
+  return translate("import.header_row", { row: number, cells: shown });
 }
 
 /** Returns a column's letters in a spreadsheet: A for 0, Z for 25, AA for 26. */
 function letterOf(index: number): string {
   return (index < 26 ? "" : letterOf(Math.floor(index / 26) - 1)) + String.fromCharCode(65 + (index % 26));
 }
-
-const style = (theme: Theme) =>
-  ({
-    border: 0,
-    p: 0,
-    m: 0,
-    minWidth: 0,
-    fontSize: 13,
-    "& legend": { p: 0, mb: 0.75 },
-    "& .rows": {
-      width: "fit-content",
-      maxWidth: "100%",
-      overflowX: "auto",
-      border: 1,
-      borderColor: "divider",
-      borderRadius: 1,
-    },
-    "& table": { borderCollapse: "collapse", fontVariantNumeric: "tabular-nums" },
-    "& th, & td": { height: 30, px: 1, py: 0.25, textAlign: "left", fontWeight: "inherit", whiteSpace: "nowrap" },
-    "& td": { maxWidth: 200, overflow: "hidden", textOverflow: "ellipsis", borderLeft: 1, borderColor: "divider" },
-    "& thead th": { height: 24, color: "text.secondary", bgcolor: "action.hover", fontSize: 12 },
-    "& tbody tr": { cursor: "pointer", borderTop: 1, borderColor: "divider" },
-    "& tbody tr:hover": { bgcolor: "action.hover" },
-    "& .header": { fontWeight: 600, bgcolor: "action.selected" },
-    "& .above": { color: "text.secondary" },
-    "& label": { display: "flex", alignItems: "center", gap: 0.75, cursor: "pointer" },
-    "& input": { m: 0, width: 16, height: 16, accentColor: theme.palette.primary.main, cursor: "pointer" },
-    "& .none": { mt: 1, px: 1, width: "fit-content" },
-  }) as const;

@@ -55,6 +55,8 @@ interface DataListProps<Row> {
   readonly actions?: ((row: Row) => ReactNode) | undefined;
   /** Whether to dim a row, for example because it has expired. */
   readonly isPale?: ((row: Row) => boolean) | undefined;
+  /** Whether it's a table on a phone, too. */
+  readonly isTable?: boolean;
   /** Shown if there are no rows. */
   readonly empty?: ReactNode;
   /** More attributes for the table, for example to listen for keys. */
@@ -66,7 +68,7 @@ export function DataList<Row>(props: DataListProps<Row>) {
   const toggle = useToggle(props);
   const onOpen = useLatest(props.onOpen);
   if (props.rows.length === 0 && props.empty !== undefined) return props.empty;
-  return isNarrow ? (
+  return isNarrow && !props.isTable ? (
     <Cards {...props} onOpen={onOpen} toggle={toggle} />
   ) : (
     <Table {...props} onOpen={onOpen} toggle={toggle} />
