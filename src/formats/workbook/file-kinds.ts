@@ -26,7 +26,7 @@ const textSignatures: readonly (readonly [start: RegExp, fault: string])[] = [
   ],
   [/^<.*\sxmlns:office="urn:oasis:names:tc:opendocument/s, `this is an OpenDocument file (.fods); ${saveAsWorkbook}`],
   [
-    /^(?:<\?xml[^>]*>\s*|<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|meta|style|table)\b|^MIME-Version:/is,
+    /^(?:<[?!][^>]*>\s*)*<(?:!doctype\s+html|html|head|body|meta|style|table)\b|^MIME-Version:/i,
     `this is a web page, even if its name ends with .xls; ${saveAsWorkbook}`,
   ],
 ];

@@ -70,7 +70,7 @@ function toNumberFormat(pattern: string): NumberFormat["showNumber"] {
 
 /** Only shows numbers. */
 function showNumber(raw: string, show: (number: number, raw: string) => Shown): Shown {
-  const number = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:E[+-]?\d+)?$/i.test(raw) ? Number(raw) : Number.NaN;
+  const number = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:E[+-]?\d+)?$/i.test(raw) ? Number(raw) : Number.NaN;
   return Number.isFinite(number) ? show(number, raw) : { text: raw };
 }
 

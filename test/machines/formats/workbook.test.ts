@@ -128,6 +128,11 @@ describe("numbers look as in Excel", () => {
     });
   }
 
+  test("text that only starts like a number takes no time", async () => {
+    const text = `${"1".repeat(500_000)}x`;
+    expect(await readCell(`<c><v>${text}</v></c>`)).toEqual({ text });
+  });
+
   test("a format that's too long for Excel is ignored, and takes no time", async () => {
     expect(await readCell('<c s="1"><v>7</v></c>', `${'"['.repeat(100_000)}0`)).toEqual({ text: "7" });
   });
@@ -587,6 +592,7 @@ test("other texts are text", () => {
     "<Results>",
     '<?xml version="1.0"?><brand/>',
     "\ufeffName",
+    "<!-- -->".repeat(500),
   ])
     expect(recognizeFile(Buffer.from(text))).toBe("text");
   expect(recognizeFile(whole.subarray(0, 4))).toBe("workbook");
