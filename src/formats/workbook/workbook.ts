@@ -258,13 +258,13 @@ function richText(element: XmlElement): string {
 }
 
 /**
- * Decodes characters that XML can't contain, which are written as `_x000D_`, and ends each line with LF. Only our own exports write `_x000d_`, for a CR that
- * is part of a record.
+ * Decodes characters that XML can't contain, which are written as `_x000D_`, and ends each line with LF. SheetJS writes CR LF as `_x000d_` and LF. If there's no
+ * LF after `_x000d_`, it's from our own exports, which escape the LF of a CR LF as well, so both stay.
  */
 function unescapeText(text: string): string {
   if (!text.includes("_x") && !text.includes("\r")) return text;
   return text
-    .replace(/_x000D_(?:\n|_x000A_)?|\r\n?|_x([0-9A-Fa-f]{4})_/g, (_, digits) =>
+    .replace(/_x000d_\n|_x000D_(?:\n|_x000A_)?|\r\n?|_x([0-9A-Fa-f]{4})_/g, (_, digits) =>
       digits === undefined ? "\n" : String.fromCharCode(Number.parseInt(digits, 16)),
     )
     .toWellFormed();

@@ -158,6 +158,8 @@ describe("other values", () => {
     ["half of an escaped character", inline("a_xD83D_"), "a\u{fffd}"],
     ["CR LF as a reference", inline("a&#13;&#10;b"), "a\nb"],
     ["CR LF, escaped", inline("a_x000D_\nb_x000D__x000A_c"), "a\nb\nc"],
+    ["CR LF as SheetJS writes it", inline("a_x000d_\nb"), "a\nb"],
+    ["CR LF and CR of our own exports", inline("a_x000d__x000a_b_x000d_c"), "a\r\nb\rc"],
     ["CR alone", inline("a\rb_x000D_c"), "a\nb\nc"],
     ["CDATA", inline("<![CDATA[a<b]]>&amp;c"), "a<b&c"],
     ["a reference beyond U+FFFF", inline("&#134071;&#x1F600;"), "𠮷😀"],
@@ -440,7 +442,7 @@ const compound = (text: string) =>
   Buffer.concat([Buffer.from("d0cf11e0a1b11ae1", "hex"), Buffer.alloc(3 << 20), Buffer.from(text, "utf16le")]);
 const ofXml = (rows: string) => toWorkbookOfXml({ sheets: { S: rows } });
 const bomb = (path: string, start: string, filling: string) =>
-  zipParts({ ...table, [path]: `${start}${filling.repeat(Math.ceil((20 << 20) / filling.length))}` });
+  zipParts({ ...table, [path]: `${start}${filling.repeat(Math.ceil((9 << 20) / filling.length))}` });
 const others = (path: string, text = "<x/>") => {
   const type = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument";
   const relations = `<Relationships><Relationship Id="a" Type="${type}" Target="${path}"/></Relationships>`;
