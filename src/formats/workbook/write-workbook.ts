@@ -113,12 +113,18 @@ function toCell(reference: string, cell: string | number, textStyle: number): st
   return `<c r="${reference}" s="${textStyle}" t="inlineStr"><is><t${space}>${escapeText(text)}</t></is></c>`;
 }
 
-const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "_x000d_" };
-const special = new RegExp(`[&<>\\r]|_(?=x[0-9A-Fa-f]{4}_)|\\p{Cs}|${invalidInXml.source}`, "gu");
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  "\r": "_x000d_",
+  "\n": "_x000a_",
+};
+const special = new RegExp(`[&<>\\r]|(?<=\\r)\\n|_(?=x[0-9A-Fa-f]{4}_)|\\p{Cs}|${invalidInXml.source}`, "gu");
 
 /**
- * Escapes characters that XML can't contain as `_xHHHH_` (ECMA-376 part 1, 22.9.2.19), and texts that look like that. Our own CRs have a lower-case `d`, so
- * that the import can tell them from the line ends of other programs, which become LF.
+ * Escapes characters that XML can't contain as `_xHHHH_` (ECMA-376 part 1, 22.9.2.19), and texts that look like that. A CR becomes `_x000d_`, and the LF after it
+ * `_x000a_`, so that the import can tell them from the line ends of other programs, which become LF.
  */
 function escapeText(text: string): string {
   const toCode = (one: string) => one.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
