@@ -4,13 +4,7 @@ import { Command, Option } from "commander";
 import { ProblemError } from "../model/errors.ts";
 import { publicResources } from "../model/resource.ts";
 import { type MadeSandbox, makeSandbox } from "../operator/sandbox/make-sandbox.ts";
-import {
-  findSandboxRecord,
-  liveIdOf,
-  nameOfLiveSite,
-  suspensionOf,
-  withSandboxesBelow,
-} from "../operator/sites/sandboxes.ts";
+import { findSandboxRecord, nameOfLiveSite, suspensionOf, withSandboxesBelow } from "../operator/sites/sandboxes.ts";
 import { type CreatedSite, createSites, type RequestedSite, readSiteList } from "../operator/sites/site-creation.ts";
 import { removeSite } from "../operator/sites/site-removal.ts";
 import { listSites, requireSite, setSite, summarizeSite, toSiteInfo } from "../operator/sites/sites.ts";
@@ -242,7 +236,6 @@ function showSiteCommand(): Command {
       const counts = publicResources(allResources).map(({ path, singular, plural }) =>
         formatCount(records[path] ?? 0, singular, plural),
       );
-      const keyWebhooks = sites.find(({ ID }) => ID === liveIdOf(site))?.KeyWebhooks !== "no";
       const lines = [
         ["Name", site.Name],
         ["ID", String(site.ID)],
@@ -251,12 +244,11 @@ function showSiteCommand(): Command {
         ["State", stateOf(site, sites)],
         ...(site.SandboxOf === "" ? [["Sandbox", findSandboxRecord(sites, site)?.Name ?? "none"]] : []),
         ["Keys", `${keys}, of which ${validKeys} ${validKeys === 1 ? "is" : "are"} valid`],
-        ["Webhooks", `${webhooks}; API keys ${keyWebhooks ? "with webhooks:write can" : "can't"} manage them`],
+        ["Webhooks", String(webhooks)],
         ["Records", counts.join(", ")],
         ["Revision", `${revision}${changed ? `, of ${toMinute(changed.toISOString())} UTC` : ""}`],
       ].map(([label = "", value]) => `${label.padEnd(10)} ${value}`);
-      const value = { ...toSiteInfo(site, sites), keyWebhooks, ...summary, changed: changed?.toISOString() ?? null };
-      printResult(options, value, lines);
+      printResult(options, { ...toSiteInfo(site, sites), ...summary, changed: changed?.toISOString() ?? null }, lines);
     });
 }
 
@@ -264,7 +256,8 @@ function showSiteCommand(): Command {
 function stateOf(site: SiteRecord, sites: readonly SiteRecord[]): string {
   const { SandboxOf, Importing } = site;
   const suspended = suspensionOf(site, sites);
-  const state = suspended ? `suspended since ${toMinute(suspended)} UTC` : "served";
+  const served = site.KeyWebhooks === "no" ? "served, without webhooks by key" : "served";
+  const state = suspended ? `suspended since ${toMinute(suspended)} UTC` : served;
   if (SandboxOf === "") return Importing ? "being imported" : state;
   const sandbox = `sandbox of ${nameOfLiveSite(site, sites)}`;
   if (Importing) return `${sandbox}, being copied`;

@@ -51,7 +51,7 @@ const calls: [command: string, args: string, printed: RegExp, stdin?: string][] 
   ["webhook pause", "1", /^paused webhook 1\n$/],
   ["webhook resume", "1", /^resumed webhook 1\n$/],
   ["webhook rewind", "1 --since 1h", /^webhook 1 will continue after 0\.0, 3 changes behind\n$/],
-  ["site show", "shop", /\nWebhooks +1;/],
+  ["site show", "shop", /\nWebhooks +1\n/],
   ["operator add", "anna", /^1\n/],
   ["operator add", "ben --site toys --json", /"sites": \[\s*"toys"\s*\]/],
   ["operator set", "ben --site shop --json", /"sites": \[\s*"shop"\s*\]/],

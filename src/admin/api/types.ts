@@ -73,6 +73,8 @@ export interface SiteInfo {
   readonly importing: string | null;
   /** The ID of a sandbox's live site; null for a live site. */
   readonly sandboxOf: number | null;
+  /** Whether API keys with the right can manage its webhooks. */
+  readonly keyWebhooks: boolean;
 }
 
 /** The sites the operator can access, and the public listener's URL, which integrations use. */

@@ -219,6 +219,7 @@ export function toSiteInfo(site: SiteRecord, sites: readonly SiteRecord[]) {
     suspended: suspensionOf(site, sites) || null,
     importing: Importing || null,
     sandboxOf: SandboxOf === "" ? null : Number(SandboxOf),
+    keyWebhooks: (sites.find(({ ID }) => String(ID) === SandboxOf) ?? site).KeyWebhooks !== "no",
   };
 }
 
