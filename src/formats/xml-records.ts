@@ -13,8 +13,8 @@ import {
 import type { Field, Fields } from "../model/field.ts";
 import { findMeantField } from "../model/field-vocabulary.ts";
 import { methodAdvice } from "../model/parameters.ts";
-import { toId } from "../model/record.ts";
-import { basePath, type Resource } from "../model/resource.ts";
+import { severalAdvice, toId } from "../model/record.ts";
+import type { Resource } from "../model/resource.ts";
 import type { Decoded } from "./format.ts";
 import { maxValues } from "./syntax-errors.ts";
 import { findWideEncoding, fromUtf8, isUtf8Name } from "./text-encoding.ts";
@@ -92,10 +92,7 @@ export function requireDeclaredUtf8(body: Uint8Array): void {
 function otherRootError(resource: Resource, root: XmlElement): ProblemError {
   const name = root.name.slice(0, 100);
   const detail = `the root element must be <${resource.element}>, not <${name}>`;
-  return new ProblemError(
-    "bad-request",
-    detail + unwrapHint(resource, root, `as a batch request: POST ${basePath}batch.xml`),
-  );
+  return new ProblemError("bad-request", detail + unwrapHint(resource, root, severalAdvice(resource, "xml")));
 }
 
 /** How many elements around a record we recognize as wrappers. */

@@ -253,7 +253,7 @@ function fieldHint(name: string, input: Input, { resource, fields, parentPath }:
   if (name === "_method") return `; ${methodAdvice}`;
   const value = input[name];
   const wrapped = hasField(fields, input) ? undefined : findWrapped(fields, value);
-  if (wrapped) return `; ${unwrap([name, ...wrapped.path], wrapped.isList, parentPath)}`;
+  if (wrapped) return `; ${unwrap([name, ...wrapped.path], wrapped.isList, parentPath, resource)}`;
   if (name === "Operations" && Array.isArray(value)) return `; send a batch request to ${basePath}batch.json`;
   const members = isJsonObject(value) ? Object.keys(value).slice(0, maxSearched) : undefined;
   const meant = findMeantField(resource, parentPath + name, members);
@@ -309,11 +309,16 @@ function isSomeOf(fields: Fields, value: unknown): boolean {
   return Object.keys(fields).some((field) => names.has(normalizeName(field)));
 }
 
-function unwrap(path: readonly string[], isList: boolean, parentPath: string): string {
+function unwrap(path: readonly string[], isList: boolean, parentPath: string, resource: Resource): string {
   const shown = path.map((name) => name.slice(0, 100)).join(".");
   if (parentPath !== "") return `write its members in \`${parentPath.slice(0, -1)}\` itself`;
   if (!isList) return `send the record without \`${shown}\` around it`;
-  return `send one record of \`${shown}\` alone, or several as a batch request: POST ${basePath}batch.json`;
+  return `send one record of \`${shown}\` alone, or several ${severalAdvice(resource, "json")}`;
+}
+
+/** Completes "send several …". Webhooks can't be in a batch. */
+export function severalAdvice({ access }: Resource, format: string): string {
+  return access === "written" ? `as a batch request: POST ${basePath}batch.${format}` : "in one request each";
 }
 
 function requireInput(resource: Resource, input: unknown): Input {
@@ -329,7 +334,8 @@ function otherInputHint(resource: Resource, input: unknown): string {
   const patch = fieldsOfPatch(resource, input);
   if (patch !== undefined) return `, not a JSON Patch; send the fields to change with PUT or PATCH${patch}`;
   const alone = input.length === 1 ? ": remove the `[` and `]` around it" : "";
-  const several = resource.access === "written" ? `use a batch request: POST ${basePath}batch.json` : "send each alone";
+  const several =
+    resource.access === "written" ? `use a batch request: POST ${basePath}batch.json` : "use one request each";
   return `, not an array${alone}; to send several, ${several}`;
 }
 

@@ -200,8 +200,14 @@ describe("webhooks by API", () => {
   test("have no dry runs or conditions, and their errors don't suggest what wouldn't work", async () => {
     const dry = await call("POST", ".json?dryRun=1", { URL });
     expect([dry.status, dry.json.detail]).toEqual([400, expect.not.stringContaining("`dryRun=1`")]);
-    const several = await call("POST", ".json", [{ URL }]);
-    expect([several.status, several.json.detail]).toEqual([400, expect.not.stringContaining("batch")]);
+    for (const [format, several] of [
+      ["json", [{ URL }]],
+      ["json", { Webhooks: [{ URL }] }],
+      ["xml", "<Webhooks><Webhook/><Webhook/></Webhooks>"],
+    ] as const) {
+      const { status, text } = await call("POST", `.${format}`, several);
+      expect([status, text]).toEqual([400, expect.not.stringContaining("batch")]);
+    }
     const internal = await call("POST", ".json", { URL: "https://10.0.0.1/x" });
     expect(internal.json.detail).toContain("only the server's operator");
     const headers = { "If-None-Match": "*" };
