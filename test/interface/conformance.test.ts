@@ -5,6 +5,7 @@ import { type Outcome, runCases } from "../../scripts/checks/conformance/run.ts"
 import { isSandbox } from "../../scripts/checks/conformance/sandbox.ts";
 import { createKey, revokeKey } from "../../src/operator/sites/keys.ts";
 import { createSite, getSite, setSite } from "../../src/operator/sites/sites.ts";
+import { listWebhooks } from "../../src/operator/webhooks/webhook-list.ts";
 import { engines } from "../support/engine/engines.ts";
 import { type LocalDemoServer, startDemo } from "../support/programs/demo-server.ts";
 import { startReceiver } from "../support/webhooks/receiver.ts";
@@ -34,6 +35,7 @@ async function everything({ url, key, engine, openSandbox }: LocalDemoServer) {
     suspendedHost: "closed.example",
     webhookPort: new URL(receiver.url).port,
     webhookSecret: webhook.secret,
+    webhookKey: await newKey({ rights: ["read", "webhooks:write"] }),
   };
   return { url, key, extras, formats: ["json", "xml"] as const, signal: new AbortController().signal };
 }
@@ -55,13 +57,14 @@ describe.each(engines)("conformance run against a demo on $name", (kind) => {
     const parts = kind.name === "SQLite" ? [undefined] : ["7", "10", "14"];
     const read = async (key: string) =>
       (await fetch(`${demo.url}/restapi/brands.json`, { headers: { "X-API-AUTH": key } })).text();
-    const before = [await read(demo.key), await read(settings.extras.sandboxKey)];
+    const webhookIds = async () => (await listWebhooks(demo.engine)).map(({ ID }) => ID);
+    const before = [await read(demo.key), await read(settings.extras.sandboxKey), await webhookIds()];
     for (const only of parts) {
       const outcomes = await runCases({ ...settings, only });
       expect(outcomes.filter(({ result }) => result !== "passed")).toEqual([]);
       expect(outcomes.length).toBeGreaterThan(only ? 25 : 250);
     }
-    expect([await read(demo.key), await read(settings.extras.sandboxKey)]).toEqual(before);
+    expect([await read(demo.key), await read(settings.extras.sandboxKey), await webhookIds()]).toEqual(before);
   });
 });
 

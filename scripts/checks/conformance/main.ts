@@ -21,7 +21,9 @@ With these options, more cases run:
   --limited-key K       a key with a low rate limit
   --suspended-host H    a suspended site's host
   --webhook-port P      a port on this machine that one of the site's webhooks points to
-  --webhook-secret S    that webhook's secret`;
+  --webhook-secret S    that webhook's secret
+  --webhook-key K       a key for the same site with the right webhooks:write; the cases create and delete
+                        webhooks whose host can't exist`;
 
 const text = { type: "string" } as const;
 const flag = { type: "boolean", default: false } as const;
@@ -68,7 +70,7 @@ function parse() {
         ...{ key: text, only: text, format: { ...text, default: "both" } as const },
         ...{ "yes-live": flag, json: flag },
         ...{ "sandbox-key": text, "read-key": text, "other-key": text, "revoked-key": text, "limited-key": text },
-        ...{ "suspended-host": text, "webhook-port": text, "webhook-secret": text },
+        ...{ "suspended-host": text, "webhook-port": text, "webhook-secret": text, "webhook-key": text },
       },
     });
   } catch (error) {
@@ -86,6 +88,7 @@ function extrasOf(values: ReturnType<typeof parse>["values"]) {
     suspendedHost: values["suspended-host"],
     webhookPort: values["webhook-port"],
     webhookSecret: values["webhook-secret"],
+    webhookKey: values["webhook-key"],
   };
 }
 

@@ -31,6 +31,12 @@ export const shopResources: Readonly<
   },
 };
 
+/** What section 12 sends and returns in the same form as records. */
+const settings: typeof shopResources = {
+  webhooks: { element: "Webhook", fields: {} },
+  deliveries: { element: "Delivery", fields: {} },
+};
+
 export function writeRecord(path: string, record: ShopRecord, format: Format): string {
   if (format === "json") return JSON.stringify(record);
   const { ID, ...fields } = record;
@@ -92,7 +98,7 @@ function writeFields(fields: ShopRecord): string {
 }
 
 function resourceOf(path: string) {
-  const resource = shopResources[path];
+  const resource = shopResources[path] ?? settings[path];
   if (!resource) throw new Error(`unknown resource ${path}`);
   return resource;
 }

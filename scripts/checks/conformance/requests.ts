@@ -52,6 +52,16 @@ export async function send({ method, url, headers, body, isFresh, secrets, signa
   };
 }
 
+/** Repeats a request that gets a 429, after its `Retry-After`, up to ten times. A site's webhooks can only be changed so often. */
+export async function untilAllowed(sendNow: () => Promise<Answer>): Promise<Answer> {
+  for (let i = 0; ; i++) {
+    const answer = await sendNow();
+    const seconds = Number(answer.headers.get("Retry-After"));
+    if (answer.status !== 429 || i === 10 || !(seconds <= 10)) return answer;
+    await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+  }
+}
+
 /** Sends bytes, and resolves once `count` responses have arrived or the server closes the connection. Rejects after ten seconds. */
 export function sendBytes(
   url: string,

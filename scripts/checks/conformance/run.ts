@@ -8,7 +8,7 @@ import { findPromise, readPromises } from "./contract.ts";
 import { watchOthers } from "./others.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 import type { Format } from "./records.ts";
-import { send } from "./requests.ts";
+import { send, untilAllowed } from "./requests.ts";
 import { BrokenPromise, NotTested, Shop, type Target } from "./shop.ts";
 
 /** A case's result in one format. */
@@ -105,7 +105,7 @@ async function removeCreated(target: Target, created: Map<string, string>): Prom
   for (const [record, key] of entries) await clean(target, "DELETE", record.split(" ")[0] ?? "", key).catch(() => {});
 }
 
-/** Deletes every record with the run's mark in its name, so that a lost response leaves none behind. */
+/** Deletes every record and webhook with the run's mark in its name or URL, so that a lost response leaves none behind. */
 async function removeMarked(target: Target, run: string): Promise<void> {
   for (const key of [target.key, target.extras.sandboxKey].filter((one) => one !== undefined)) {
     for (const path of ["brands", "orderstatuses"]) {
@@ -115,6 +115,11 @@ async function removeMarked(target: Target, run: string): Promise<void> {
         await clean(target, "DELETE", `/restapi/${path}/${id}.json`, key);
     }
   }
+  const { webhookKey } = target.extras;
+  if (!webhookKey) return;
+  const text = await clean(target, "GET", "/restapi/webhooks.json", webhookKey).catch(() => "");
+  for (const [, id] of text.matchAll(new RegExp(`"ID":(\\d+),"URL":"https://${run}`, "g")))
+    await clean(target, "DELETE", `/restapi/webhooks/${id}.json`, webhookKey);
 }
 
 /** Stops the receiver once the last changes have arrived, so that no delivery fails. */
@@ -127,6 +132,7 @@ async function stopReceiver(target: Target, receiver: Receiver): Promise<void> {
 
 async function clean({ url }: Target, method: string, path: string, key: string): Promise<string> {
   const headers = { "X-API-AUTH": key };
-  const signal = AbortSignal.timeout(10_000);
-  return (await send({ method, url: url + path, headers, isFresh: false, secrets: new Map(), signal })).text;
+  const request = { method, url: url + path, headers, isFresh: false, secrets: new Map() };
+  const sendNow = () => send({ ...request, signal: AbortSignal.timeout(10_000) });
+  return (await untilAllowed(sendNow)).text;
 }

@@ -32,6 +32,7 @@ export interface Extras {
   readonly suspendedHost?: string | undefined;
   readonly webhookPort?: string | undefined;
   readonly webhookSecret?: string | undefined;
+  readonly webhookKey?: string | undefined;
 }
 
 export interface CallOptions {
@@ -188,15 +189,15 @@ export class Shop {
   }
 
   #secrets(): ReadonlyMap<string, string> {
-    const { sandboxKey, readKey, otherKey, revokedKey, limitedKey } = this.target.extras;
+    const { sandboxKey, readKey, otherKey, revokedKey, limitedKey, webhookKey } = this.target.extras;
     const names = { SANDBOX_KEY: sandboxKey, READ_KEY: readKey, OTHER_KEY: otherKey, REVOKED_KEY: revokedKey };
-    const all = Object.entries({ KEY: this.target.key, ...names, LIMITED_KEY: limitedKey });
+    const all = Object.entries({ KEY: this.target.key, ...names, LIMITED_KEY: limitedKey, WEBHOOK_KEY: webhookKey });
     return new Map(all.flatMap(([name, key]) => (key ? [[key, name]] : [])));
   }
 
   /** Remembers a created record, even if one of the ways to get its ID fails. */
   #remember(answer: Answer, key: string | null): void {
-    const path = Object.keys(shopResources).find((one) => answer.command.includes(`/restapi/${one}.`));
+    const path = [...Object.keys(shopResources), "webhooks"].find((one) => answer.command.includes(`/restapi/${one}.`));
     const location = answer.headers.get("Location") ?? "";
     const id =
       /\/(\d+)\.\w+$/.exec(location)?.[1] ?? /"ID":(\d+)| ID="(\d+)"/.exec(answer.text)?.slice(1).find(Boolean);

@@ -3,6 +3,8 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import type { Format } from "../../../scripts/checks/conformance/records.ts";
 import { runCases } from "../../../scripts/checks/conformance/run.ts";
+import { createKey } from "../../../src/operator/sites/keys.ts";
+import { getSite } from "../../../src/operator/sites/sites.ts";
 import { startDemo } from "../../support/programs/demo-server.ts";
 import {
   type Alteration,
@@ -13,6 +15,8 @@ import {
 
 const demo = await startDemo();
 const proxy = startAlteringProxy(demo.url);
+const rights = ["read", "webhooks:write"];
+const webhookKey = (await createKey(demo.engine, await getSite(demo.engine, "demo"), { rights }, Date.now())).key;
 afterAll(async () => {
   await proxy.stop();
   await demo.stop();
@@ -188,6 +192,11 @@ const faults: readonly (readonly [fault: string, title: string, alteration: () =
       }),
     "xml",
   ],
+  [
+    "a secret that is shown again",
+    "which isn't shown again",
+    () => onResponse(replaceBody(/"Secret":""/g, '"Secret":"whsec_x"')),
+  ],
   ["a CR that a parser loses", "so that parsers preserve it", () => onResponse(replaceBody(/&#13;/g, "\r")), "xml"],
 ];
 
@@ -195,7 +204,7 @@ describe("the conformance client catches", () => {
   test.each(faults)("%s", async (_, title, alteration, format = "json") => {
     const run = () =>
       runCases({
-        ...{ url: proxy.url, key: demo.key, extras: {}, formats: [format], only: title },
+        ...{ url: proxy.url, key: demo.key, extras: { webhookKey }, formats: [format], only: title },
         signal: new AbortController().signal,
       });
     proxy.alter({});

@@ -1,11 +1,12 @@
-// Contract section 12: webhooks, as their receiver sees them.
+// Contract section 12: webhooks, as their receiver sees them, and by API.
 
 import { createHmac, randomUUID } from "node:crypto";
 import { casesOf } from "../case.ts";
 import type { ReceivedEvent } from "../receiver.ts";
-import { NotTested, type Shop } from "../shop.ts";
+import { type Answer, untilAllowed } from "../requests.ts";
+import { type CallOptions, NotTested, type Shop } from "../shop.ts";
 
-const { once } = casesOf(12);
+const { both, once } = casesOf(12);
 
 export const webhookCases = [
   once(
@@ -85,7 +86,90 @@ export const webhookCases = [
       next = data.Next;
     }
   }),
+  both("A key with the right `webhooks:write`", "a key without the right gets a 403 that names it", async (shop) => {
+    for (const [method, path] of [
+      ["GET", "webhooks"],
+      ["POST", "webhooks"],
+      ["POST", "webhooks/1/rotate"],
+    ] as const)
+      shop.problem(await shop.call(method, path, { body: "" }), 403, /webhooks:write/);
+  }),
+  both(
+    "`POST /restapi/webhooks.json`",
+    "a webhook is created with a secret, which isn't shown again, and a second one with its URL is rejected",
+    async (shop) => {
+      const { answer, id, webhook } = await createWebhook(shop);
+      shop.header(answer, "Location", `/restapi/webhooks/${id}.${shop.format}`);
+      const secret = String(webhook.Secret);
+      const bytes = Buffer.from(secret.replace("whsec_", ""), "base64").length;
+      shop.holds(answer, "a secret of 32 bytes", secret.startsWith("whsec_") && bytes === 32);
+      const expected = { ...webhook, Secret: "" };
+      const read = await manage(shop, "GET", `webhooks/${id}`);
+      shop.same(read, "the webhook", shop.record(read, "webhooks"), expected);
+      const list = await manage(shop, "GET", "webhooks");
+      const own = shop.list(list, "webhooks").filter(({ ID }) => ID === id);
+      shop.same(list, "the webhook in the list", own, [expected]);
+      const repeated = await manage(shop, "POST", "webhooks", { body: { URL: urlOf(shop) } });
+      shop.problem(repeated, 400, new RegExp(`\\b${id}\\b`));
+    },
+  ),
+  both(
+    "`POST /restapi/webhooks/{id}/pause.json`",
+    "a webhook is changed, paused, resumed, rotated, tested and deleted",
+    async (shop) => {
+      const { id, webhook } = await createWebhook(shop);
+      const act = async (method: string, path = "", body?: CallOptions["body"]) => {
+        const answer = await manage(shop, method, `webhooks/${id}${path}`, body === undefined ? {} : { body });
+        shop.status(answer, 200);
+        return { answer, result: shop.record(answer, path === "/test" ? "deliveries" : "webhooks") };
+      };
+      const changed = await act("PUT", "", { URL: `${urlOf(shop)}/new` });
+      shop.same(changed.answer, "the URL", changed.result.URL, `${urlOf(shop)}/new`);
+      const paused = await act("POST", "/pause");
+      shop.same(paused.answer, "the status", paused.result.Status, "paused");
+      const resumed = await act("POST", "/resume");
+      shop.holds(resumed.answer, "another status than paused", resumed.result.Status !== "paused");
+      const rotated = await act("POST", "/rotate");
+      const isNew = /^whsec_/.test(String(rotated.result.Secret)) && rotated.result.Secret !== webhook.Secret;
+      shop.holds(rotated.answer, "a new secret", isNew);
+      const tested = await act("POST", "/test");
+      shop.holds(tested.answer, "an attempt that failed, because the host can't exist", tested.result.Fault !== "");
+      const deliveries = await manage(shop, "GET", `webhooks/${id}/deliveries`);
+      const ids = shop.list(deliveries, "deliveries").map(({ ID }) => ID);
+      shop.holds(deliveries, `the attempt ${tested.result.ID}`, ids.includes(tested.result.ID));
+      const deleted = await act("DELETE");
+      shop.same(deleted.answer, "the ID", deleted.result.ID, id);
+      shop.problem(await manage(shop, "GET", `webhooks/${id}`), 404);
+    },
+  ),
+  both("All of these exist in XML too", "there are no parameters, conditions and ETags", async (shop) => {
+    shop.problem(await manage(shop, "GET", "webhooks?limit=1"), 400);
+    shop.problem(await manage(shop, "GET", "webhooks", { headers: { "If-Match": '"x"' } }), 412);
+    const answer = await manage(shop, "GET", "webhooks");
+    shop.status(answer, 200);
+    shop.header(answer, "ETag", null);
+  }),
+  both("The limits and addresses are the same", "a URL on the server's own machine gets a 400", async (shop) => {
+    shop.problem(await manage(shop, "POST", "webhooks", { body: { URL: "https://127.0.0.1/conformance" } }), 400);
+  }),
 ];
+
+function manage(shop: Shop, method: string, path: string, options: CallOptions = {}): Promise<Answer> {
+  const key = shop.need("webhookKey");
+  return untilAllowed(() => shop.call(method, path, { ...options, key }));
+}
+
+/** No name below `.invalid` ever has an address (RFC 6761), so nobody receives what the webhook sends. */
+function urlOf({ mark }: Shop): string {
+  return `https://${mark}invalid/hooks`;
+}
+
+async function createWebhook(shop: Shop) {
+  const answer = await manage(shop, "POST", "webhooks", { body: { URL: urlOf(shop) } });
+  shop.status(answer, 201);
+  const webhook = shop.record(answer, "webhooks");
+  return { answer, webhook, id: webhook.ID as number };
+}
 
 function revisionOf({ Revision }: { readonly Revision: number }): number {
   return Revision;
