@@ -285,6 +285,6 @@ function otherHeaderError(row: number, cells: readonly string[]): ProblemError {
   const names = cells.filter((cell) => cell !== "").join(", ");
   return new ProblemError(
     "bad-request",
-    `row ${row} is another header (${names.slice(0, 100)}) that differs from the first; import that row and the rest as a separate file, or with --header-row ${row}`,
+    `row ${row} is another header (${names.slice(0, 100)}) that differs from the first; import that row and the rest as a separate file, or with --header-row ${row}, but without --remove-missing`,
   );
 }
