@@ -2,7 +2,7 @@
 
 import { statSync } from "node:fs";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { type CsvMapping, parseMapping, withLookups } from "../formats/csv-mapping.ts";
+import { type CsvMapping, withLookups } from "../formats/csv-mapping.ts";
 import { decodeText } from "../formats/text-encoding.ts";
 import { recognizedBytes } from "../formats/workbook/file-kinds.ts";
 import type { Engine } from "../model/engine.ts";
@@ -230,10 +230,7 @@ function guessMapping(resource: Resource, table: Table): CsvMapping {
     throw new ProblemError("bad-request", `no column seems to be a field: ${names(columns)}; map them with --map`);
   for (const { key, field, isGuessed } of mapped) if (isGuessed) printMessage(`guessed: ${key} is ${field}`);
   if (left.length > 0) printMessage(`not imported: ${names(left)}`);
-  return parseMapping(
-    resource,
-    JSON.stringify({ fields: Object.fromEntries(mapped.map(({ key, field }) => [field, key])) }),
-  );
+  return { sources: mapped.map(({ key, field = "" }) => ({ field, column: key })), skip: [] };
 }
 
 /** For columns that are named after fields. */

@@ -1,6 +1,7 @@
 // Options of `import` and `export` for files from other programs.
 
 import { statSync } from "node:fs";
+import { Readable } from "node:stream";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { isDelimiter } from "../../formats/csv.ts";
 import { type CsvMapping, formatMapping, parseMapping } from "../../formats/csv-mapping.ts";
@@ -119,13 +120,7 @@ export function requireOneStandardInput(file: string, map: string | undefined): 
 
 /** Saves a mapping for `--map`. @throws ProblemError `unavailable` */
 export async function saveMapping(file: string, mapping: CsvMapping): Promise<void> {
-  const text = formatMapping(mapping);
-  await writeFile(
-    file,
-    (async function* () {
-      yield text;
-    })(),
-  );
+  await writeFile(file, Readable.from([formatMapping(mapping)]));
 }
 
 /** In bytes. */

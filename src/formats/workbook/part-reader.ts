@@ -70,17 +70,10 @@ export class PartReader extends XmlChunkReader {
   /** Some programs write each half of a character beyond U+FFFF as a reference of its own. */
   protected override resolved(raw: string, begin: number, normalize: (text: string) => string): string {
     const joined = raw.includes("&#")
-      ? raw.replace(
-          /&#(?:x(d[89ab][0-9a-f]{2})|(5[56]\d{3}));&#(?:x(d[c-f][0-9a-f]{2})|(5[67]\d{3}));/gi,
-          (halves, ...[high, highDecimal, low, lowDecimal]) => {
-            const codes = [
-              high ? Number.parseInt(high, 16) : +highDecimal,
-              low ? Number.parseInt(low, 16) : +lowDecimal,
-            ];
-            const character = String.fromCharCode(...codes);
-            return character.isWellFormed() ? character : halves;
-          },
-        )
+      ? raw.replace(/&#(xd[89ab][0-9a-f]{2}|5[56]\d{3});&#(xd[c-f][0-9a-f]{2}|5[67]\d{3});/gi, (halves, high, low) => {
+          const character = String.fromCharCode(Number(`0${high}`), Number(`0${low}`));
+          return character.isWellFormed() ? character : halves;
+        })
       : raw;
     return super.resolved(joined, begin, normalize);
   }
