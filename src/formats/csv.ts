@@ -59,7 +59,7 @@ const maxRowLength = 1 << 20;
 /** The delimiters that are detected. */
 const delimiters = [",", ";", "\t", "|"];
 
-/** How many of the first rows with content may tell the delimiter and the header. */
+/** How many of the first rows with content to look at for the delimiter and the header. */
 export const maxTopRows = 20;
 
 /** How well the first rows of a file fit when they are split by a delimiter, and whether more rows would not change that. */

@@ -43,7 +43,7 @@ export function columnLetter(index: number): string {
   return before + String.fromCharCode(65 + (index % 26));
 }
 
-/** Returns the index of the column that a spreadsheet calls so; infinite if it calls none so. */
+/** Returns the index of the column with these letters in a spreadsheet; infinite if they can't be a column's. */
 export function columnIndex(letters: string): number {
   if (!/^[A-Z]{1,3}$/.test(letters)) return Number.POSITIVE_INFINITY;
   return [...letters].reduce((index, letter) => 26 * index + letter.charCodeAt(0) - 64, 0) - 1;

@@ -24,7 +24,6 @@ const textSignatures: readonly (readonly [start: RegExp, fault: string])[] = [
     /^<.*\sxmlns(?::\w+)?="urn:schemas-microsoft-com:office:spreadsheet"/s,
     `this is an Excel 2003 XML file; ${saveAsWorkbook}`,
   ],
-  [/^<.*\sxmlns:office="urn:oasis:names:tc:opendocument/s, `this is an OpenDocument file (.fods); ${saveAsWorkbook}`],
   [
     /^(?:<[?!][^>]*>\s*)*<(?:!doctype\s+html|html|head|body|meta|style|table)\b|^MIME-Version:/i,
     `this is a web page, even if its name ends with .xls; ${saveAsWorkbook}`,
@@ -89,7 +88,6 @@ export function findOtherKind(paths: readonly string[], main = ""): ProblemError
     new ProblemError("bad-request", `this is ${kind}; ${advice}`);
   if (main.endsWith(".bin")) return toError("an Excel binary workbook (.xlsb)");
   if (/^word\//i.test(main)) return toError("a Word document", "copy its table into Excel, and save that as .xlsx");
-  if (/^(?:ppt|visio)\//i.test(main)) return toError("a presentation or drawing", "import a table instead");
   if (main !== "") return undefined;
   if (has(/^meta-inf\/manifest\.xml$/) && has(/^content\.xml$/)) return toError("an OpenDocument file, such as .ods");
   if (has(/\.iwa$|^index\.zip$/))

@@ -144,7 +144,7 @@ export async function* readRowsOfCompleteFile(
 const chunkSize = 256 * 1024;
 
 /** Reads from the start. */
-export async function* streamOf(content: FileContent): AsyncGenerator<Uint8Array> {
+async function* streamOf(content: FileContent): AsyncGenerator<Uint8Array> {
   if (!("size" in content)) return yield* content;
   for (let start = 0; start < content.size; start += chunkSize)
     yield await content.read(start, Math.min(chunkSize, content.size - start));
