@@ -3,7 +3,6 @@
 import { statSync } from "node:fs";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { type CsvMapping, withLookups } from "../formats/csv-mapping.ts";
-import { decodeText } from "../formats/text-encoding.ts";
 import { recognizedBytes } from "../formats/workbook/file-kinds.ts";
 import type { Engine } from "../model/engine.ts";
 import { alternatives, ProblemError } from "../model/errors.ts";
@@ -13,12 +12,12 @@ import { describeColumns } from "../operator/import/column-guess.ts";
 import {
   type FileContent,
   type FileFormat,
+  guessEncoding,
   type NumberedRow,
   openTable,
   readRowsOfCompleteFile,
   readTableRows,
   recognizeFormat,
-  streamOf,
 } from "../operator/import/file-rows.ts";
 import { type ImportOptions, type ImportSummary, importRecords } from "../operator/import/import-records.ts";
 import { getMatchField } from "../operator/import/matcher.ts";
@@ -190,10 +189,10 @@ async function openMappedTable(
   given: TableOptions,
   isGuessed = false,
 ) {
-  const isWestern = isGuessed && format === "csv" && given.encoding === undefined && !(await isUnicode(content));
-  if (isWestern)
+  const isStored = content instanceof StoredBytes;
+  const encoding = given.encoding ?? (isStored && format === "csv" ? await guessEncoding(content) : undefined);
+  if (encoding === "windows-1252" && given.encoding === undefined)
     printMessage("the file isn't UTF-8, so it's read as windows-1252; for another encoding, add --encoding");
-  const encoding = isWestern ? "windows-1252" : given.encoding;
   const table = await openTable(resource, content, format, { ...given, encoding });
   const { header, top, sheets } = table;
   const others = (sheets?.filled ?? []).filter((name) => name !== sheets?.read);
@@ -204,17 +203,6 @@ async function openMappedTable(
   if (given.headerRow === undefined && header.number !== top[0]?.number)
     printMessage(`row ${header.number} names the columns; for another one, add --header-row`);
   return { table, mapping: isGuessed ? guessMapping(resource, table) : given.mapping };
-}
-
-/** Whether all of it can be decoded without knowing its encoding. */
-async function isUnicode(content: FileContent): Promise<boolean> {
-  try {
-    for await (const _ of decodeText(streamOf(content)));
-    return true;
-  } catch (error) {
-    if (error instanceof ProblemError && error.code === "bad-request") return false;
-    throw error;
-  }
 }
 
 /** Prints the guesses. @throws ProblemError `bad-request` if there are none */

@@ -5,7 +5,6 @@ import { parseMapping } from "../../formats/csv-mapping.ts";
 import { encodingHint } from "../../formats/text-encoding.ts";
 import { parseNumber } from "../../http/common/parameters.ts";
 import { ProblemError } from "../../model/errors.ts";
-import { previewUpload } from "../../operator/import/job/file-preview.ts";
 import type { JobOptions } from "../../operator/import/job/import-job.ts";
 import { type EntryKind, entryKinds, rowKinds } from "../../operator/import/job/import-report.ts";
 import { getMatchField } from "../../operator/import/matcher.ts";
@@ -98,7 +97,7 @@ const previews = new LongWork(2);
 
 async function previewFile(call: ActionContext, { job }: OpenImport): Promise<FilePreviewResponse> {
   const options = parseDialect(await call.input<DialectBody>());
-  return previews.run(call, () => previewUpload(job.upload, job.resource, options));
+  return previews.run(call, () => job.preview(options));
 }
 
 async function check(call: ActionContext, found: OpenImport, imports: OpenImports): Promise<ImportInfo> {

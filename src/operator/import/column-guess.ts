@@ -31,7 +31,7 @@ interface Candidate extends NamedField {
 }
 
 /** A column of a file. */
-export interface FileColumn extends NamedColumn, ColumnField {
+interface FileColumn extends NamedColumn, ColumnField {
   readonly letter: string;
   /** What a mapping calls it. */
   readonly key: string;

@@ -5,7 +5,7 @@ import type { Decoded } from "../../formats/format.ts";
 import { readJsonRecords } from "../../formats/json-items.ts";
 import { toFileError } from "../../formats/syntax-errors.ts";
 import { type CellPlan, columnLetter, decodeCells, findStrayCell } from "../../formats/table.ts";
-import { decodeStart, decodeText } from "../../formats/text-encoding.ts";
+import { decodeStart, decodeText, recognizeUnicode } from "../../formats/text-encoding.ts";
 import { recognizeFile } from "../../formats/workbook/file-kinds.ts";
 import type { ByteSource } from "../../formats/workbook/workbook-limits.ts";
 import { readXmlRecords } from "../../formats/xml-items.ts";
@@ -148,6 +148,19 @@ async function* streamOf(content: FileContent): AsyncGenerator<Uint8Array> {
   if (!("size" in content)) return yield* content;
   for (let start = 0; start < content.size; start += chunkSize)
     yield await content.read(start, Math.min(chunkSize, content.size - start));
+}
+
+/** Windows programs in western Europe write windows-1252. Reads the whole file, because the first other letter may be at its end. */
+export async function guessEncoding(content: ByteSource): Promise<string> {
+  const recognized = recognizeUnicode(await content.read(0, chunkSize));
+  if (recognized) return recognized;
+  try {
+    for await (const _ of decodeText(streamOf(content)));
+    return "utf-8";
+  } catch (error) {
+    if (error instanceof ProblemError) return "windows-1252";
+    throw error;
+  }
 }
 
 /** @throws ProblemError `bad-request` */

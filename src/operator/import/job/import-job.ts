@@ -1,4 +1,4 @@
-// An import in the console: first a dry run, then the import itself. Its progress can be read while it runs.
+// An import in the console: first a preview of the file and a dry run, then the import itself. Its progress can be read while it runs.
 
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,8 @@ import { ProblemError } from "../../../model/errors.ts";
 import type { Head } from "../../../model/head.ts";
 import type { Resource } from "../../../model/resource.ts";
 import type { RevisionRange } from "../../journal/journal-entries.ts";
-import { type FileFormat, type NumberedRow, readRows } from "../file-rows.ts";
+import { describeColumns, maxColumns } from "../column-guess.ts";
+import { type FileFormat, guessEncoding, type NumberedRow, openTable, readRows } from "../file-rows.ts";
 import { importRecords } from "../import-records.ts";
 import type { MissingSummary } from "../missing-from-file.ts";
 import type { TableOptions } from "../open-table.ts";
@@ -38,6 +39,10 @@ export interface JobOptions extends TableOptions {
   /** Also find the records that aren't in the file. */
   readonly findMissing?: boolean | undefined;
 }
+
+const previewedRows = 10;
+/** In characters. */
+const maxCellLength = 200;
 
 const maxRows = 300_000;
 
@@ -105,6 +110,30 @@ export class ImportJob {
       revisions: this.#revisions,
       /** Whether there are rejected rows to download (`rejects`). */
       hasRejects: !this.isBusy && (this.#report?.counts.rejected ?? 0) > 0,
+    };
+  }
+
+  /** The file's format, and if it's a table, how it's read. @param given what's already known @throws ProblemError `bad-request` if the file can't be read like this */
+  async preview(given: TableOptions) {
+    const { format } = this.upload;
+    if (format === "json" || format === "xml") return { format };
+    using opened = new DisposableStack();
+    const file = opened.adopt(this.upload.open(), (one) => one.close());
+    const encoding = given.encoding ?? (format === "csv" ? await guessEncoding(file) : undefined);
+    const table = await openTable(this.resource, file, format, { ...given, encoding });
+    const { header, top, sheets, delimiter } = table;
+    await table.close();
+    return {
+      format,
+      ...(sheets ? { sheets: sheets.visible, sheet: sheets.read } : { encoding, delimiter }),
+      headerRow: header.number,
+      rows: top
+        .filter(({ number }, index) => index < previewedRows || number === header.number)
+        .map(({ number, cells }) => ({
+          number,
+          cells: cells.slice(0, maxColumns).map((cell) => cell.slice(0, maxCellLength)),
+        })),
+      columns: describeColumns(this.resource, table),
     };
   }
 

@@ -9,11 +9,9 @@ import { type FileFormat, recognizeFormat } from "../file-rows.ts";
 export class Upload {
   readonly #path: string;
   readonly #name: string;
-  readonly #decoder = new TextDecoder("utf-8", { fatal: true });
   #start: Uint8Array = new Uint8Array(0);
   #size = 0;
   #parts = 0;
-  #isUtf8 = true;
   #isRemoved = false;
 
   /** @param path must not exist yet; only this process's user can read it @param name what the operator calls the file */
@@ -33,19 +31,9 @@ export class Upload {
     return this.#parts;
   }
 
-  /** The first bytes. */
-  get start(): Uint8Array {
-    return this.#start;
-  }
-
   /** @throws ProblemError `bad-request` for a file that can't be imported */
   get format(): FileFormat {
     return recognizeFormat(this.#start, this.#name);
-  }
-
-  /** Whether everything so far can be UTF-8, ignoring an incomplete character at the end. */
-  get isUtf8(): boolean {
-    return this.#isUtf8;
   }
 
   /**
@@ -68,7 +56,6 @@ export class Upload {
       this.#start = Buffer.concat([this.#start, bytes.subarray(0, recognizedBytes - this.#start.length)]);
     this.#size += bytes.length;
     this.#parts++;
-    if (this.#isUtf8) this.#isUtf8 = this.#decodes(bytes);
   }
 
   /** Close what's returned. @param onRead called with the size of each part that was read @throws ProblemError `conflict` if the file was removed */
@@ -81,15 +68,6 @@ export class Upload {
   remove(): void {
     this.#isRemoved = true;
     rmSync(this.#path, { force: true });
-  }
-
-  #decodes(bytes: Uint8Array): boolean {
-    try {
-      this.#decoder.decode(bytes, { stream: true });
-      return true;
-    } catch {
-      return false;
-    }
   }
 }
 
