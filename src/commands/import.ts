@@ -216,7 +216,9 @@ function guessMapping(resource: Resource, table: Table): CsvMapping {
   const names = (some: typeof columns) => some.map(({ key }) => key).join(", ");
   if (mapped.length === 0)
     throw new ProblemError("bad-request", `no column seems to be a field: ${names(columns)}; map them with --map`);
-  for (const { key, field, isGuessed } of mapped) if (isGuessed) printMessage(`guessed: ${key} is ${field}`);
+  // Rows with IDs update these records, so say so even if the column is just called that.
+  for (const { key, field, isGuessed } of mapped)
+    if (isGuessed || field === "ID") printMessage(`guessed: ${key} is ${field}`);
   if (left.length > 0) printMessage(`not imported: ${names(left)}`);
   return { sources: mapped.map(({ key, field = "" }) => ({ field, column: key })), skip: [] };
 }

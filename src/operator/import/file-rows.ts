@@ -150,17 +150,22 @@ async function* streamOf(content: FileContent): AsyncGenerator<Uint8Array> {
     yield await content.read(start, Math.min(chunkSize, content.size - start));
 }
 
-/** Windows programs in western Europe write windows-1252. Reads the whole file, because the first other letter may be at its end. */
+/**
+ * Windows programs in western Europe write windows-1252. Reads the whole file, because the first other letter may be at its end. If the file was cut off in the
+ * middle of a character, it's still UTF-8.
+ */
 export async function guessEncoding(content: ByteSource): Promise<string> {
   const recognized = recognizeUnicode(await content.read(0, chunkSize));
   if (recognized) return recognized;
-  try {
-    for await (const _ of decodeText(streamOf(content)));
-    return "utf-8";
-  } catch (error) {
-    if (error instanceof ProblemError) return "windows-1252";
-    throw error;
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  for await (const chunk of streamOf(content)) {
+    try {
+      decoder.decode(chunk, { stream: true });
+    } catch {
+      return "windows-1252";
+    }
   }
+  return "utf-8";
 }
 
 /** @throws ProblemError `bad-request` */
