@@ -55,7 +55,8 @@ interface State {
 
 for (const [index, [heading, language, name, command]] of programs.entries()) {
   const code = programOf(heading, language);
-  describe.skipIf(Bun.which(command[0] as string) === null)(`the program in ${heading}`, () => {
+  if (Bun.which(command[0] as string) === null) continue;
+  describe(`the program in ${heading}`, () => {
     const own = join(folder, language);
     const stateFile = join(own, "in-step.json");
     let server: TestServer;

@@ -1,12 +1,14 @@
 // The requests for Postman and for editors, sent in their order as these tools send them. They change only records that they create.
 
-import { afterAll, beforeEach, expect, test } from "bun:test";
+import { afterEach, beforeEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { publicResources } from "../../../src/model/resource.ts";
+import { createKey } from "../../../src/operator/sites/keys.ts";
+import { getSite } from "../../../src/operator/sites/sites.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { call } from "../../support/http/server.ts";
-import { startDemo } from "../../support/programs/demo-server.ts";
+import { type LocalDemoServer, startDemo } from "../../support/programs/demo-server.ts";
 
 type Response = Awaited<ReturnType<typeof call>>;
 
@@ -27,14 +29,18 @@ const documented = Object.values(JSON.parse(read("openapi.json")).paths as Recor
 );
 
 let variables: Map<string, string>;
-const server = await startDemo();
-afterAll(() => server.stop());
-beforeEach(() => {
+let server: LocalDemoServer;
+// Each test has its own server, because a site's webhooks can't be changed as often as all of them together do.
+beforeEach(async () => {
+  server = await startDemo();
+  const site = await getSite(server.engine, "demo");
+  const { key } = await createKey(server.engine, site, { rights: ["write", "webhooks:write"] }, Date.now());
   variables = new Map([
     ["url", server.url],
-    ["key", server.key],
+    ["key", key],
   ]);
 });
+afterEach(() => server.stop());
 
 /** Sends requests one after another, and expects each to succeed. @param resolve returns the value of a variable, as the tool would */
 async function expectSuccess(
@@ -66,18 +72,21 @@ async function expectNoChange(send: () => Promise<void>): Promise<void> {
   expect(await lists()).toEqual(before);
 }
 
+const idVariables = ["brandId", "orderStatusId", "webhookId"];
+
 /** Expects no request to use the ID of an earlier record after its deletion, or after a create that failed. */
 async function expectNoStaleId(requests: readonly ToolRequest[]): Promise<void> {
-  expect([variables.get("brandId"), variables.get("orderStatusId")]).toEqual(["", ""]);
+  const values = () => idVariables.map((name) => variables.get(name));
+  expect(values()).toEqual(["", "", ""]);
   const failed = await call(`${server.url}/restapi/brands.json`, "POST", { key: "wrong", body: "{}" });
   const creates = requests.filter(
     ({ method, onResponse, name }) => method === "POST" && onResponse && /^Create/.test(name),
   );
   expect(creates.length).toBeGreaterThan(4);
   for (const { onResponse } of creates) {
-    for (const name of ["brandId", "orderStatusId"]) variables.set(name, "1");
+    for (const name of idVariables) variables.set(name, "1");
     onResponse?.(failed);
-    expect([variables.get("brandId"), variables.get("orderStatusId")].sort()).toEqual(["", "1"]);
+    expect(values().sort()).toEqual(["", "1", "1"]);
   }
 }
 
