@@ -111,11 +111,15 @@ describe("a writer thread that exits", () => {
   test.each([1, 2, 3, 4])("after batch %d of a run of four: stored once when the client repeats it", async (last) => {
     const idempotency = { site: 1, keyId: 3, name: "a", digest: "batch:d", at: 1, replayData: "" };
     const options = { run: { id: "k3J9aZ0q", size: 12 }, idempotency };
+    const thread = threads[0] as Worker;
+    const ended = new Promise((resolve) => thread.addEventListener("close", resolve));
     let count = 0;
     const kill = () => {
-      if (++count === last) threads[0]?.terminate();
+      if (++count === last) thread.terminate();
     };
     const failure = await failureOf(engine.commitAtomically(batchesOf(4), kill, options));
+    // If the run was stored before, the thread may still end, and reject what it's asked meanwhile.
+    await ended;
     expect(["unavailable", "none"]).toContain(failure as string);
     const { kind } = await engine.commitAtomically(batchesOf(4), () => {}, options);
     expect(failure === "none" ? ["replayed"] : ["committed", "replayed"]).toContain(kind);
