@@ -5,8 +5,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { publicResources } from "../../src/model/resource.ts";
-import { createKey } from "../../src/operator/sites/keys.ts";
-import { getSite } from "../../src/operator/sites/sites.ts";
 import { guide, problems } from "../../src/reference/pages/guide.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { difference, type Example, examplesIn } from "../support/markdown-examples.ts";
@@ -50,14 +48,14 @@ test.each([
 test.each(["sh", "js"] as const)("in %s, every example about webhooks has the output shown", async (language) => {
   const own = await startDemo();
   const examples = examplesIn(guide.webhooks, language).filter(isRunFor(language));
-  await expectOutputs(examples, { ...own, key: await createWebhookKey(own) });
+  await expectOutputs(examples, { ...own, key: await own.issueWebhookKey() });
   await own.stop();
 });
 
 test("every example on the client's page has the output shown", async () => {
   const own = await startDemo();
   const examples = examplesIn(readFileSync(join(root, "src/client/README.md"), "utf8"), "js");
-  await expectOutputs(examples, { ...own, key: await createWebhookKey(own) });
+  await expectOutputs(examples, { ...own, key: await own.issueWebhookKey() });
   await own.stop();
 });
 
@@ -72,11 +70,6 @@ test("every example on the problem pages has the output shown, and the records a
 
 function isRunFor(language: Example["language"]): (example: Example) => boolean {
   return (example) => example.language === language || example.language === "sh";
-}
-
-async function createWebhookKey({ engine }: LocalDemoServer): Promise<string> {
-  const rights = ["write", "webhooks:write"];
-  return (await createKey(engine, await getSite(engine, "demo"), { rights }, Date.now())).key;
 }
 
 /** Where a page has a file of 10,000 lines, we use 1,000. */

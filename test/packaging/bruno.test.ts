@@ -1,23 +1,22 @@
 // Imports the Postman collection into Bruno, and runs it with Bruno's command line.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type DemoServer, startDemo } from "../support/programs/demo-server.ts";
+import { type LocalDemoServer, startDemo } from "../support/programs/demo-server.ts";
 import { runOutside } from "../support/programs/packing.ts";
 import { tool } from "./tools/tools.ts";
 
 const collection = JSON.parse(readFileSync(join(import.meta.dir, "../../docs/postman.json"), "utf8"));
 const folder = mkdtempSync(join(tmpdir(), "storefront-bruno-"));
-let server: DemoServer;
-beforeAll(async () => {
+let server: LocalDemoServer;
+// Each run has its own server, because a site's webhooks can't be changed as often as both together do.
+beforeEach(async () => {
   server = await startDemo();
 });
-afterAll(async () => {
-  await server.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterEach(() => server.stop());
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** What Bruno reports about one request. */
 interface Result {
@@ -25,7 +24,7 @@ interface Result {
 }
 
 test.each(["bru", "yml"])("Postman collection: every request succeeds in Bruno, imported as %s", async (format) => {
-  const values: Record<string, string> = { url: server.url, key: server.key };
+  const values: Record<string, string> = { url: server.url, key: await server.issueWebhookKey() };
   const variable = collection.variable.map((one: { key: string }) => ({ ...one, value: values[one.key] ?? "" }));
   const imported = join(folder, format);
   const importing = ["node", join(import.meta.dir, "tools/import-into-bruno.mjs"), imported, format];

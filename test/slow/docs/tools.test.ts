@@ -4,8 +4,6 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { publicResources } from "../../../src/model/resource.ts";
-import { createKey } from "../../../src/operator/sites/keys.ts";
-import { getSite } from "../../../src/operator/sites/sites.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { call } from "../../support/http/server.ts";
 import { type LocalDemoServer, startDemo } from "../../support/programs/demo-server.ts";
@@ -33,11 +31,9 @@ let server: LocalDemoServer;
 // Each test has its own server, because a site's webhooks can't be changed as often as all of them together do.
 beforeEach(async () => {
   server = await startDemo();
-  const site = await getSite(server.engine, "demo");
-  const { key } = await createKey(server.engine, site, { rights: ["write", "webhooks:write"] }, Date.now());
   variables = new Map([
     ["url", server.url],
-    ["key", key],
+    ["key", await server.issueWebhookKey()],
   ]);
 });
 afterEach(() => server.stop());

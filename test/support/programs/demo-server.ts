@@ -8,6 +8,7 @@ import type { Engine } from "../../../src/model/engine.ts";
 import { makeSandbox } from "../../../src/operator/sandbox/make-sandbox.ts";
 import { createDemo } from "../../../src/operator/sites/demo.ts";
 import { createKey } from "../../../src/operator/sites/keys.ts";
+import { getSite } from "../../../src/operator/sites/sites.ts";
 import { start } from "../../../src/start.ts";
 
 export interface DemoServer {
@@ -53,6 +54,8 @@ export interface LocalDemoServer extends DemoServer {
   readonly engine: Engine;
   /** Creates or resets the site's sandbox, and returns a new key for it. @param rate its limit in requests per second. Default: none */
   openSandbox(rate?: number): Promise<string>;
+  /** Returns a new key that can also manage the site's webhooks. */
+  issueWebhookKey(): Promise<string>;
 }
 
 /**
@@ -72,6 +75,10 @@ export async function startDemo(database?: string): Promise<LocalDemoServer> {
     async openSandbox(rate) {
       const { site } = await makeSandbox(running.engine, "demo", { now: Date.now });
       return (await createKey(running.engine, site, { rate }, Date.now())).key;
+    },
+    async issueWebhookKey() {
+      const site = await getSite(running.engine, "demo");
+      return (await createKey(running.engine, site, { rights: ["write", "webhooks:write"] }, Date.now())).key;
     },
     async stop() {
       await running.stop();
