@@ -1,10 +1,11 @@
 // Checks the operator's rights again before each transaction of an import, an undo, a change to many records or a sandbox copy, because these can run for
 // minutes after the request that started them.
 
-import type { Engine, EngineCommits } from "../model/engine.ts";
+import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import { canManage, findOperator, hasRight, type ListedOperator } from "../operator/operators/operators.ts";
 import type { SiteRecord } from "../system/system-records.ts";
+import { withCheck } from "../system/with-check.ts";
 import type { ActionContext } from "./action-routes.ts";
 import { readSitesAndOperators, requireSession } from "./session.ts";
 
@@ -24,18 +25,7 @@ export function withReauthorization(
   site: SiteRecord,
   started: Started,
 ): Engine {
-  const { engine } = call;
-  const commits: EngineCommits = {
-    async commit(intents, options) {
-      await reauthorizeOperator(call, what, site, started);
-      return engine.commit(intents, options);
-    },
-    async commitAtomically(...together) {
-      await reauthorizeOperator(call, what, site, started);
-      return engine.commitAtomically(...together);
-    },
-  };
-  return { ...engine, ...commits };
+  return withCheck(call.engine, () => reauthorizeOperator(call, what, site, started));
 }
 
 async function reauthorizeOperator(

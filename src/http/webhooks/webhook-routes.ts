@@ -5,8 +5,7 @@
 //
 // A key only reaches webhooks of its own site, and can only change or use those whose changes it could read.
 
-import type { Format } from "../../formats/format.ts";
-import { formats } from "../../formats/format.ts";
+import { type Format, formats } from "../../formats/format.ts";
 import type { IpNetwork } from "../../lib/networks.ts";
 import { randomText } from "../../lib/text.ts";
 import { TokenBuckets } from "../../lib/token-buckets.ts";
@@ -31,10 +30,11 @@ import {
   testWebhook,
 } from "../../operator/webhooks/webhooks.ts";
 import { sentWebhook, shownDelivery, shownWebhook } from "../../resources/webhook.ts";
-import { readSystemRecords, shareSystemRecords } from "../../system/read-system-records.ts";
+import { readSystemRecords } from "../../system/read-system-records.ts";
 import { toInstant } from "../../system/system-changes.ts";
 import { type ApiKey, type SiteRecord, splitWords } from "../../system/system-records.ts";
 import { withActor } from "../../system/with-actor.ts";
+import { withCheck } from "../../system/with-check.ts";
 import { toConsolePolicy, toDeliveryPolicy } from "../../webhooks/address-policy.ts";
 import type { WireResponse } from "../../wire/response.ts";
 import { missingRightError, requireRights } from "../authorization/authenticate.ts";
@@ -144,7 +144,8 @@ class WebhookEndpoint {
       context,
       format,
       key: present,
-      engine: checkedBeforeCommits(withActor(engine, key.prefix, randomText(8)), check),
+      // A commit only succeeds as of the head that was read before the check, so the key is still valid then.
+      engine: withCheck(withActor(engine, key.prefix, randomText(8)), check),
       site,
       body: view,
     };
@@ -159,14 +160,9 @@ class WebhookEndpoint {
   }
 
   async list(call: Call): Promise<WireResponse> {
-    const { format, engine, site } = call;
-    const items = (await listWebhooks(engine, site)).map((webhook) =>
-      format.item(shownWebhook, JSON.stringify(toShown(webhook, call.key))),
-    );
-    return toResponse(call.context, 200, {
-      type: format.contentType,
-      body: format.listStart + items.join(format.separator) + format.listEnd,
-    });
+    const webhooks = await listWebhooks(call.engine, call.site);
+    const items = webhooks.map((webhook) => JSON.stringify(toShown(webhook, call.key)));
+    return respondWithList(call, shownWebhook, items);
   }
 
   async show(call: Call): Promise<WireResponse> {
@@ -260,13 +256,8 @@ class WebhookEndpoint {
   }
 
   async deliveries(call: Call): Promise<WireResponse> {
-    const { format } = call;
     const attempts = await listDeliveryAttempts(call.engine, await this.#find(call));
-    const items = attempts.map((attempt) => format.item(shownDelivery, deliveryJson(attempt)));
-    return toResponse(call.context, 200, {
-      type: format.contentType,
-      body: format.listStart + items.join(format.separator) + format.listEnd,
-    });
+    return respondWithList(call, shownDelivery, attempts.map(deliveryJson));
   }
 
   async #find({ context, engine, site }: Call): Promise<ListedWebhook> {
@@ -300,19 +291,6 @@ function requireAllowed({ site }: RequestContext): void {
     throw new ProblemError("forbidden", "the site's operator doesn't allow API keys to manage webhooks");
 }
 
-/** A commit only succeeds as of the head that was read before `check`, so the key is still valid then. */
-function checkedBeforeCommits(engine: Engine, check: () => Promise<unknown>): Engine {
-  const wrapper: Engine = {
-    ...engine,
-    async commit(intents, options) {
-      await check();
-      return engine.commit(intents, options);
-    },
-  };
-  shareSystemRecords(engine, wrapper);
-  return wrapper;
-}
-
 function respondWith(
   { context, format, key }: Call,
   webhook: ListedWebhook,
@@ -321,6 +299,12 @@ function respondWith(
   const body = documentOf(format, shownWebhook, JSON.stringify(toShown(webhook, key, secret)));
   const headers = status === 201 ? { Location: `${list}/${webhook.ID}.${format.name}` } : {};
   return toResponse(context, status, { type: format.contentType, body }, headers as Record<string, string>);
+}
+
+/** @param items each as JSON */
+function respondWithList({ context, format }: Call, resource: Resource, items: readonly string[]): WireResponse {
+  const list = items.map((item) => format.item(resource, item)).join(format.separator);
+  return toResponse(context, 200, { type: format.contentType, body: format.listStart + list + format.listEnd });
 }
 
 function toShown(webhook: ListedWebhook, key: ApiKey, secret = "") {
