@@ -49,6 +49,11 @@ export function columnIndex(letters: string): number {
   return [...letters].reduce((index, letter) => 26 * index + letter.charCodeAt(0) - 64, 0) - 1;
 }
 
+/** Returns how many cells there are up to the last one with content. */
+export function contentWidth(cells: readonly string[]): number {
+  return cells.findLastIndex((cell) => cell.trim() !== "") + 1;
+}
+
 /** Whether a column has annotations, such as the reason why a row was rejected. Such a column is not a field. */
 function isAnnotation(column: string): boolean {
   return column.startsWith("#");
@@ -65,7 +70,7 @@ export function planColumns(
   top: readonly TableRow[] = [],
 ): { plan: CellPlan; fieldErrors: FieldError[] } {
   const columns = fieldNames(resource);
-  const header = cells.slice(0, cells.findLastIndex((name) => name.trim() !== "") + 1);
+  const header = cells.slice(0, contentWidth(cells));
   let unknown = 0;
   const unnamed: number[] = [];
   const fieldErrors = header.flatMap((name, index): FieldError[] => {

@@ -61,15 +61,20 @@ const resources = matching("^(?:[a-z]+(?: [a-z]+)*)?$", "use resource paths, sep
   example: "brands orderstatuses",
 });
 
-/** What clients send to create or change a webhook of their site. */
-export const sentWebhook = defineResource({
-  name: "sent-webhook",
+/** What the two declarations for clients have in common. */
+const forClients = {
   path: "webhooks",
   element: "Webhook",
   singular: "webhook",
   plural: "webhooks",
   description: "A URL that the site's changes are sent to.",
   access: "system",
+} as const;
+
+/** What clients send to create or change a webhook of their site. */
+export const sentWebhook = defineResource({
+  name: "sent-webhook",
+  ...forClients,
   fields: {
     URL: url,
     Resources: {
@@ -82,12 +87,7 @@ export const sentWebhook = defineResource({
 /** What clients see of a webhook. */
 export const shownWebhook = defineResource({
   name: "shown-webhook",
-  path: "webhooks",
-  element: "Webhook",
-  singular: "webhook",
-  plural: "webhooks",
-  description: "A URL that the site's changes are sent to.",
-  access: "system",
+  ...forClients,
   fields: {
     URL: { ...url, description: "The URL. Parts that may be secret are hidden, unless your key made the webhook." },
     Resources: { ...resources, description: `${resources.description} Empty for all.` },

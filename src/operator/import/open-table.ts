@@ -5,7 +5,7 @@
 
 import { fieldNames, isBlank, isRepeatedHeader, maxTopRows, readCsvRows, type TableRow } from "../../formats/csv.ts";
 import { type CsvMapping, planMapping } from "../../formats/csv-mapping.ts";
-import { type CellPlan, columnLetter, planColumns } from "../../formats/table.ts";
+import { type CellPlan, columnLetter, contentWidth, planColumns } from "../../formats/table.ts";
 import { decodeText } from "../../formats/text-encoding.ts";
 import { type CellWarning, openWorkbook } from "../../formats/workbook/workbook.ts";
 import type { ByteSource } from "../../formats/workbook/workbook-limits.ts";
@@ -339,10 +339,6 @@ function noRowError(number: number): ProblemError {
     "bad-request",
     `row ${number} has no content, so it can't name the columns; choose another one`,
   );
-}
-
-function contentWidth(cells: readonly string[]): number {
-  return cells.findLastIndex((cell) => cell.trim() !== "") + 1;
 }
 
 // The columns.
