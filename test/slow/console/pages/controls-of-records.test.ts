@@ -257,6 +257,7 @@ test("a record is created, changed, shown with its history, restored and deleted
   }
   await click("Save");
   await said("Saved");
+  await view.field(/^Name/).waitFor({ state: "hidden" });
   expect(await get("/sites/shop/records/brands/71")).toMatchObject({
     record: { Name: "Zeta 101", Address: { Town: "7", Country: "GB" } },
   });
@@ -417,6 +418,7 @@ test("an import has choices for its file, mapping and rows, and can be undone; r
   await page.getByRole("radio", { name: /^None/ }).check();
   await page.getByLabel("Field for Column A").waitFor();
   await page.getByRole("radio", { name: "Row 1: Vendor, Number, Town" }).check();
+  await page.getByLabel("Field for Number").waitFor();
   expect(await page.getByLabel("Field for Number").locator("option").count()).toBe(16);
   await page.getByLabel("Field for Vendor").selectOption("Name");
   await page.getByLabel("Field for Town").selectOption("Address.Town");
