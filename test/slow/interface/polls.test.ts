@@ -90,7 +90,7 @@ describe.each(engines)("a long poll on $name", (kind) => {
 
     test("keeps waiting through changes it doesn't select, and its Next moves past them", async () => {
       const since = await now();
-      const [short, long] = [3, 20].map((wait) => get(`since=${since}&resource=orderstatuses&wait=${wait}`)) as [
+      const [short, long] = [10, 55].map((wait) => get(`since=${since}&resource=orderstatuses&wait=${wait}`)) as [
         ReturnType<typeof get>,
         ReturnType<typeof get>,
       ];
