@@ -1,12 +1,13 @@
 // Reads the settings and their defaults. No other file reads the environment, so this one also finds out who runs a command (`operatorName`).
 
 import { errorMessage } from "./lib/errors-for-log.ts";
-import { type IpNetwork, toNetwork, toUrlHost } from "./lib/networks.ts";
+import { type IpNetwork, isLoopback, toNetwork, toUrlHost } from "./lib/networks.ts";
 import { systemUser } from "./lib/operating-system.ts";
 import { escapeControls, findNearest } from "./lib/text.ts";
 import { ProblemError } from "./model/errors.ts";
-import { parseHostname } from "./model/hostname.ts";
+import { hostnameOf, parseHostname } from "./model/hostname.ts";
 import { ignorableName, isMeaningful } from "./model/parameters.ts";
+import { parseRoleMappings, type SingleSignOnSettings } from "./model/single-sign-on.ts";
 
 export interface Config {
   /** `sqlite:<file>` or `postgres://user@host/database`. */
@@ -49,6 +50,12 @@ export interface Config {
   readonly admin: AdminAddress | undefined;
   /** Hostnames of the admin listener, besides `localhost` and IP addresses. */
   readonly adminHosts: readonly string[];
+  /** The console's origin, as browsers reach it; undefined if that isn't known. */
+  readonly adminUrl: string | undefined;
+  /** Undefined if operators only sign in with links. */
+  readonly singleSignOn: SingleSignOnSettings | undefined;
+  /** Whether ordinary sign-in links work. Break-glass links always do. */
+  readonly signInLinks: boolean;
   /** Networks that webhooks can reach besides public ones. */
   readonly webhookAllow: readonly IpNetwork[];
   /** How clients can reach the operator: a `mailto:` or `https:` URL; undefined if that isn't public. */
@@ -77,6 +84,7 @@ const settingNames = [
   "ACCESS_LOG",
   "ADMIN",
   "ADMIN_HOST",
+  "ADMIN_URL",
   "BURST",
   "CONNECTIONS",
   "CONTACT",
@@ -90,9 +98,15 @@ const settingNames = [
   "LOG",
   "MCP",
   "MEMORY",
+  "OIDC_CLIENT_ID",
+  "OIDC_ISSUER",
+  "OIDC_ROLE",
+  "OIDC_SECRET_FILE",
+  "OIDC_SESSION",
   "PORT",
   "RATE",
   "ROLE",
+  "SIGN_IN_LINKS",
   "SLOW_MS",
   "TLS_CERT",
   "TLS_KEY",
@@ -149,6 +163,9 @@ export function readConfig(settings: ConfigSources = {}): Config {
   const burst = number(settings, "BURST", Math.max(1, rate * 2), 1, 10_000_000);
   if (rate === 0 && settings.BURST !== undefined)
     throw new ProblemError("bad-request", `${named("BURST")} only works with ${named("RATE")}; set both`);
+  const signInLinks = oneOf(settings, "SIGN_IN_LINKS", "all", ["all", "none"]) !== "none";
+  if (!signInLinks && settings.OIDC_ISSUER === undefined)
+    throw new ProblemError("bad-request", `without ${named("OIDC_ISSUER")}, nobody could sign in without links`);
   const logLevel = oneOf(settings, "LOG", "info", levels);
   return {
     // Secrets in files often end with a line break.
@@ -173,6 +190,9 @@ export function readConfig(settings: ConfigSources = {}): Config {
     verify: oneOf(settings, "VERIFY", "memory", ["memory", "none"]) !== "none",
     admin: parseAdminAddress(settings),
     adminHosts: parseAdminHosts(settings),
+    adminUrl: parseAdminUrl(settings),
+    singleSignOn: parseSingleSignOn(settings),
+    signInLinks,
     webhookAllow: parseNetworks(settings),
     contact: parseContact(settings),
     ignoredParameters: parseIgnoredParameters(settings),
@@ -199,10 +219,60 @@ export function toAdminText({ host, port }: AdminAddress): string {
   return `${toUrlHost(host)}:${port}`;
 }
 
+/** @returns an origin @throws ProblemError `bad-request` if the value isn't one that browsers can use safely */
+function parseAdminUrl({ ADMIN_URL: text }: ConfigSources): string | undefined {
+  if (text === undefined) return undefined;
+  const url = parseSafeUrl(text);
+  if (url?.pathname === "/" && url.search === "" && url.hash === "") return url.origin;
+  throw new ProblemError(
+    "bad-request",
+    `${named("ADMIN_URL")} must be the console's address without a path, such as https://console.example, not "${text}"; http only works on this machine`,
+  );
+}
+
+/** Returns undefined for URLs that others could listen in on. */
+function parseSafeUrl(text: string): URL | undefined {
+  const url = URL.parse(text);
+  const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname));
+  return url && isSafe && url.username === "" && url.password === "" && url.href.length <= 500 ? url : undefined;
+}
+
+const singleSignOnSettings = ["OIDC_CLIENT_ID", "OIDC_SECRET_FILE", "OIDC_ROLE", "ADMIN_URL"] as const;
+
+/** @throws ProblemError `bad-request` about a setting that's missing, invalid or without effect */
+function parseSingleSignOn(settings: ConfigSources): SingleSignOnSettings | undefined {
+  const { OIDC_ISSUER: issuer } = settings;
+  const sessionMinutes = number(settings, "OIDC_SESSION", 60, 5, 720);
+  if (issuer === undefined) {
+    const extra = singleSignOnSettings.find((name) => name !== "ADMIN_URL" && settings[name] !== undefined);
+    if (extra === undefined) return undefined;
+    throw new ProblemError("bad-request", `${named(extra)} only works with ${named("OIDC_ISSUER")}; set both`);
+  }
+  const url = parseSafeUrl(issuer);
+  if (url?.search !== "" || url.hash !== "" || issuer.includes("/.well-known/"))
+    throw new ProblemError(
+      "bad-request",
+      `${named("OIDC_ISSUER")} must be the provider's issuer, such as https://login.example/realms/shop, without /.well-known/openid-configuration, not "${issuer}"`,
+    );
+  const missing = singleSignOnSettings.find((name) => settings[name] === undefined);
+  if (missing !== undefined)
+    throw new ProblemError("bad-request", `${named("OIDC_ISSUER")} also needs ${named(missing)}`);
+  return {
+    issuer,
+    clientId: settings.OIDC_CLIENT_ID as string,
+    secretFile: settings.OIDC_SECRET_FILE as string,
+    mappings: parseRoleMappings(settings.OIDC_ROLE as string, named("OIDC_ROLE")),
+    sessionMs: sessionMinutes * 60_000,
+    consoleUrl: parseAdminUrl(settings) as string,
+  };
+}
+
 /** @returns hostnames in normal form @throws ProblemError `bad-request` if one of them isn't a hostname */
-function parseAdminHosts({ ADMIN_HOST: text }: ConfigSources): string[] {
+function parseAdminHosts({ ADMIN_HOST: text, ADMIN_URL: url }: ConfigSources): string[] {
+  // Its form is checked by `parseAdminUrl`.
+  const ofUrl = url === undefined ? [] : [hostnameOf(URL.parse(url)?.host ?? "")];
   try {
-    return text === undefined ? [] : text.split(",").map(parseHostname);
+    return [...(text === undefined ? [] : text.split(",").map(parseHostname)), ...ofUrl];
   } catch (error) {
     throw new ProblemError("bad-request", `${named("ADMIN_HOST")}: ${errorMessage(error)}`, { cause: error });
   }

@@ -175,6 +175,8 @@ export interface AdminParts extends Pick<Running, "engine" | "siteViews"> {
   readonly publicUrl: string;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
+  /** By default, stderr. */
+  readonly log?: Logger | undefined;
   /** Loads the console's script; by default, from this program's files. */
   readonly loadScript?: (() => Promise<ConsoleScript>) | undefined;
 }
@@ -191,13 +193,18 @@ export async function startAdmin(
   // Loopback needs no encryption: only Prometheus or a tunnel connects to it, and nobody issues certificates for loopback addresses.
   const isLoopbackHost = isLoopback(host);
   const tls = isLoopbackHost ? undefined : certificate;
-  const log = createLog(config);
+  const log = parts.log ?? createLog(config);
   if (!tls && !isLoopbackHost)
     log.warn({ host, port }, "the admin listener isn't encrypted; set --tls-cert and --tls-key");
   const options = { host, port, tls, reusePort: config.role === "admin" || tls !== undefined };
   return serveAdmin(
     { ...options, hostnames: config.adminHosts },
-    { now: Date.now, ...parts, webhookAllow: config.webhookAllow, log },
+    {
+      ...{ now: Date.now, ...parts, log },
+      webhookAllow: config.webhookAllow,
+      singleSignOn: config.singleSignOn,
+      allowsLinks: config.signInLinks,
+    },
   );
 }
 

@@ -30,6 +30,8 @@ export interface ActionDependencies extends SessionDependencies {
   askActivity(question: ActivityQuestion): Promise<readonly ActivityAnswer[]>;
   /** Networks that webhooks can reach besides public ones. */
   readonly webhookAllow: readonly IpNetwork[];
+  /** Whether ordinary sign-in links work. */
+  readonly allowsLinks: boolean;
 }
 
 export interface ActionContext extends ActionDependencies, AdminRequestContext {

@@ -6,6 +6,7 @@
 import type { Logger } from "pino";
 import { coalesceCalls } from "../lib/concurrency.ts";
 import { type MetricsSample, metricsLibrary, metricsType, toMetricsText } from "../lib/metrics.ts";
+import type { SingleSignOnSettings } from "../model/single-sign-on.ts";
 import { type Listener, type ListenOptions, listen } from "../wire/listen.ts";
 import { type ActionDependencies, toRoutes } from "./action-routes.ts";
 import { allActions } from "./api/all.ts";
@@ -13,6 +14,7 @@ import { type ConsoleScript, consoleRoutes } from "./console.ts";
 import { AdminHandler, type AdminRoute, type AdminRoutes } from "./handler.ts";
 import { OpenImports } from "./open-imports.ts";
 import { sessionRoutes } from "./session.ts";
+import { SingleSignOn } from "./single-sign-on.ts";
 import { TrafficHistory } from "./traffic.ts";
 
 interface AdminOptions extends Pick<ListenOptions, "host" | "port" | "tls" | "reusePort"> {
@@ -22,6 +24,8 @@ interface AdminOptions extends Pick<ListenOptions, "host" | "port" | "tls" | "re
 
 interface AdminDependencies extends ActionDependencies {
   readonly log: Logger;
+  /** Undefined if operators only sign in with links. */
+  readonly singleSignOn: SingleSignOnSettings | undefined;
   samples(): Promise<readonly MetricsSample[]>;
   /** Loads the console's script, instead of the usual function. */
   readonly loadScript?: (() => Promise<ConsoleScript>) | undefined;
@@ -62,10 +66,15 @@ function createAdminRoutes(
   imports: OpenImports,
   stopping: AbortSignal,
 ): AdminRoutes {
+  const endImports = (operator: number, isEverywhere: boolean) => imports.endImportsOf(operator, isEverywhere);
+  const onRefused = (operator: number) => endImports(operator, true);
+  const singleSignOn =
+    dependencies.singleSignOn && new SingleSignOn(dependencies.singleSignOn, { ...dependencies, onRefused, stopping });
   return new Map([
     metricsRoute(dependencies.samples),
     ...consoleRoutes(dependencies.loadScript),
-    ...sessionRoutes(dependencies, (operator, isEverywhere) => imports.endImportsOf(operator, isEverywhere)),
+    ...(singleSignOn?.routes() ?? []),
+    ...sessionRoutes({ ...dependencies, singleSignOn }, endImports),
     ...toRoutes(allActions(traffic, imports, stopping), dependencies),
   ]);
 }

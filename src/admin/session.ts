@@ -1,6 +1,7 @@
 // Signs operators in to the console and out again (contract section 13). The session is in a cookie that browsers only send with requests from this
 // listener's own pages.
 
+import type { Logger } from "pino";
 import { type Limit, TokenBuckets } from "../lib/token-buckets.ts";
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
@@ -10,7 +11,8 @@ import type { ListedOperator } from "../operator/operators/operators.ts";
 import {
   findSession,
   getOperatorOfLink,
-  sessionLifetimeMs,
+  linkRules,
+  type SignInRules,
   signIn,
   signOutEverywhere,
   signOutSession,
@@ -21,10 +23,11 @@ import { sitesAndOperatorsIn } from "../system/read-system-records.ts";
 import type { OperatorRecord, SystemRecords } from "../system/system-records.ts";
 import type { HeaderFields } from "../wire/header-fields.ts";
 import type { WireRequest } from "../wire/request.ts";
-import type { SessionResponse, SignInBody } from "./api/types.ts";
+import type { SessionInfo, SessionResponse, SignInBody, SignInWaysInfo } from "./api/types.ts";
 import { SignInBodies } from "./awaited-bodies.ts";
 import type { AdminContent, AdminRoute } from "./handler.ts";
 import { parseText, type ReceivedBody, readJsonObject } from "./json-body.ts";
+import type { SingleSignOn } from "./single-sign-on.ts";
 
 export interface Session {
   readonly operator: ListedOperator;
@@ -47,7 +50,16 @@ const failedSignInLimit: Limit = { tokensPerSecond: 0.2, maxTokens: 20 };
 /** Of a sign-in request. */
 const maxSignInBytes = 512;
 
-interface SessionContext extends SessionDependencies {
+/** How operators can sign in to this server. */
+export interface SignInOptions {
+  /** Undefined if it isn't set up. */
+  readonly singleSignOn: SingleSignOn | undefined;
+  readonly allowsLinks: boolean;
+  readonly log: Logger;
+}
+
+interface SessionContext extends SessionDependencies, SignInOptions {
+  readonly rules: SignInRules;
   /** @param operator ID. @param isEverywhere whether they've signed out of all devices, or just of one browser */
   readonly onSignOut: (operator: number, isEverywhere: boolean) => Promise<void>;
   readonly buckets: TokenBuckets<"sign-in">;
@@ -56,16 +68,24 @@ interface SessionContext extends SessionDependencies {
 
 /** `/operator/session` signs in and out in this browser, and `/operator/sessions` signs out of all devices. */
 export function sessionRoutes(
-  dependencies: SessionDependencies,
+  dependencies: SessionDependencies & SignInOptions,
   onSignOut: SessionContext["onSignOut"],
 ): [path: string, route: AdminRoute][] {
-  const context = { ...dependencies, onSignOut, buckets: new TokenBuckets<"sign-in">(), bodies: new SignInBodies() };
+  const { allowsLinks, singleSignOn } = dependencies;
+  const sessionMs = { ...linkRules.sessionMs, ...(singleSignOn && { "single-sign-on": singleSignOn.sessionMs }) };
+  const context: SessionContext = {
+    ...dependencies,
+    onSignOut,
+    rules: { allowsLinks, sessionMs },
+    buckets: new TokenBuckets<"sign-in">(),
+    bodies: new SignInBodies(),
+  };
   return [
     [
       "/operator/session",
       {
         // Even without a session, the status is 200, because browsers report 401 as an error on the page.
-        GET: async ({ request }) => toSessionContent(await findRequestSession(request, dependencies)),
+        GET: async ({ request }) => toSessionContent(await findRequestSession(request, dependencies), dependencies),
         POST: ({ request }) => respondToSignIn(request, context),
         async DELETE({ request }) {
           const session = await findRequestSession(request, dependencies);
@@ -92,20 +112,29 @@ export function sessionRoutes(
   ];
 }
 
-/** The body has a `link`, and `insteadOf` to replace the session of the operator with that ID. */
+/** The body has a `link` or `singleSignOn`, and `insteadOf` to replace the session of the operator with that ID. */
 async function respondToSignIn(request: WireRequest, context: SessionContext): Promise<AdminContent> {
-  const { engine, now, buckets, bodies } = context;
+  const { engine, now, buckets, bodies, rules, log } = context;
   const input = await bodies.withBodyTimeout(readJsonObject<SignInBody>(request, maxSignInBytes));
-  const link = parseText(input, "link");
+  const link = input.singleSignOn === true ? secretOfReturned(request, context) : parseText(input, "link");
   const present = await findRequestSession(request, context);
-  const { secret, ...session } = await limitFailedSignIns(buckets, now(), async () => {
+  const { secret, by, ...session } = await limitFailedSignIns(buckets, now(), async () => {
     if (present) await requireAgreement(present, link, input, context);
-    return signIn(engine, link, now());
+    return signIn(engine, link, now(), rules);
   });
   if (present && present.operator.ID !== session.operator.ID) await endSessionsOf(request, present, context);
-  const content = toSessionContent(session);
-  const cookie = toCookie(request.headers, secret, sessionLifetimeMs);
+  if (by === "break-glass")
+    log.warn({ operator: session.operator.Name, address: request.address }, "signed in with a break-glass link");
+  const content = toSessionContent(session, context);
+  const cookie = toCookie(request.headers, secret, session.expiresAt - now());
   return { ...content, headers: { ...content.headers, "Set-Cookie": cookie } };
+}
+
+/** @throws ProblemError `unauthorized` */
+function secretOfReturned({ headers }: WireRequest, { singleSignOn }: SignInOptions): string {
+  const secret = singleSignOn?.secretIn(headers);
+  if (secret) return secret;
+  throw new ProblemError("unauthorized", "this sign-in has expired; sign in again");
 }
 
 async function endSessionsOf(
@@ -133,9 +162,9 @@ async function requireAgreement(
   { operator }: Session,
   link: string,
   input: ReceivedBody<SignInBody>,
-  { engine, now }: SessionDependencies,
+  { engine, now, rules }: SessionContext,
 ): Promise<void> {
-  const other = await getOperatorOfLink(engine, link, now());
+  const { operator: other } = await getOperatorOfLink(engine, link, now(), rules);
   if (other.ID === operator.ID || input.insteadOf === operator.ID) return;
   throw new ProblemError(
     "conflict",
@@ -182,8 +211,16 @@ async function limitFailedSignIns<T>(
   }
 }
 
-function toSessionContent(session: Omit<Session, "systemEpoch"> | undefined): AdminContent {
-  const shown: SessionResponse = session
+function toSessionContent(
+  session: Omit<Session, "systemEpoch"> | undefined,
+  { singleSignOn, allowsLinks }: SignInOptions,
+): AdminContent {
+  const ways: SignInWaysInfo = {
+    singleSignOn: singleSignOn?.state ?? null,
+    hasSignOut: singleSignOn?.hasSignOut ?? false,
+    links: allowsLinks,
+  };
+  const operator: SessionInfo | { operator: null } = session
     ? {
         id: session.operator.ID,
         operator: session.operator.Name,
@@ -193,6 +230,7 @@ function toSessionContent(session: Omit<Session, "systemEpoch"> | undefined): Ad
         expires: new Date(session.expiresAt).toISOString(),
       }
     : { operator: null };
+  const shown: SessionResponse = { ...operator, ways };
   return { body: JSON.stringify(shown), headers: { "Content-Type": "application/json" } };
 }
 
@@ -210,7 +248,7 @@ function cookieName(headers: HeaderFields): string {
 function toCookie(headers: HeaderFields, value: string, lifetime: number): string {
   const secure = headers.get("origin")?.startsWith("https:") ? "; Secure" : "";
   const name = cookieName(headers);
-  return `${name}=${value}; Path=/; Max-Age=${lifetime / 1000}; HttpOnly; SameSite=Strict${secure}`;
+  return `${name}=${value}; Path=/; Max-Age=${Math.ceil(lifetime / 1000)}; HttpOnly; SameSite=Strict${secure}`;
 }
 
 /** How many cookies with the same name we read. */

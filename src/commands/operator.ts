@@ -14,7 +14,7 @@ import {
 } from "../operator/operators/operators.ts";
 import { createSignInLink, signOutEverywhere } from "../operator/operators/sessions.ts";
 import { consoleUrl, isListening, signInLink } from "./shared/console-address.ts";
-import { withEngine, withNewEngine } from "./shared/database.ts";
+import { toConfig, withEngine, withNewEngine } from "./shared/database.ts";
 import { type CommonOptions, collectValue, withCommonOptions } from "./shared/options.ts";
 import { printMessage, printResult, toMinute, toTable } from "./shared/output.ts";
 import { commandLine } from "./shared/shell-words.ts";
@@ -39,9 +39,10 @@ interface SetOptions extends SiteOptions, ConfirmedOptions {
 
 interface LinkOptions extends CommonOptions {
   readonly url?: string;
+  readonly breakGlass?: true;
 }
 
-const header = ["ID", "NAME", "SITES", "ROLE", "CREATED (UTC)"];
+const header = ["ID", "NAME", "SITES", "ROLE", "SIGNS IN WITH", "CREATED (UTC)"];
 
 const rolesHelp =
   "all: do everything; records: edit records, but not keys, webhooks, sites or operators; read: view only";
@@ -149,11 +150,21 @@ function linkCommand(): Command {
     .argument("<name>", "name of the operator, see `operator list`")
     .option(
       "--url <url>",
-      "console URL that the operator's browser can reach (default: STOREFRONT_ADMIN, else http://127.0.0.1:8081)",
+      "console URL that the operator's browser can reach (default: STOREFRONT_ADMIN_URL, else STOREFRONT_ADMIN, else http://127.0.0.1:8081)",
+    )
+    .option(
+      "--break-glass",
+      "for when single sign-on doesn't work: the link works for any operator, and the server logs a warning when it's used",
     )
     .action(async (name: string, options: LinkOptions) => {
       const url = consoleUrl(options.url);
-      const secret = await withEngine(options, (engine) => createSignInLink(engine, name, Date.now()));
+      const kind = options.breakGlass ? "break-glass" : "link";
+      if (kind === "link" && !toConfig().signInLinks)
+        throw new ProblemError(
+          "conflict",
+          "sign-in links are turned off (STOREFRONT_SIGN_IN_LINKS); add --break-glass",
+        );
+      const secret = await withEngine(options, (engine) => createSignInLink(engine, name, Date.now(), kind));
       const link = signInLink(url, secret);
       printResult(options, { link }, [link]);
       printMessage("the link works once and expires in 10 minutes");
@@ -173,6 +184,7 @@ function signOutCommand(): Command {
     });
 }
 
-function toRow({ ID, Name, siteNames, role, Created }: ListedOperator): string[] {
-  return [String(ID), Name, siteNames ? siteNames.join(", ") : "all", role, toMinute(Created)];
+function toRow({ ID, Name, siteNames, role, Subject, Created }: ListedOperator): string[] {
+  const way = Subject === "" ? "links" : (URL.parse(Subject.split(" ", 1)[0] ?? "")?.host ?? "single sign-on");
+  return [String(ID), Name, siteNames ? siteNames.join(", ") : "all", role, way, toMinute(Created)];
 }

@@ -3,9 +3,9 @@
 import { Command } from "commander";
 import type { ConfigSources } from "../config.ts";
 import { toConfig } from "./shared/database.ts";
-import { type CommonOptions, withCommonOptions } from "./shared/options.ts";
+import { type CommonOptions, collectValue, withCommonOptions } from "./shared/options.ts";
 
-type ServeOptions = CommonOptions & Record<string, string | true>;
+type ServeOptions = CommonOptions & Record<string, string | true | string[]>;
 
 const helpText = `
 --memory limits the memory for the records and lists of all sites together. It doesn't count:
@@ -18,7 +18,7 @@ Every option can also be set in the environment, such as --tls-cert as STOREFRON
 
 export function serveCommand(): Command {
   const command = withCommonOptions(new Command("serve")).description("run the server until SIGTERM or SIGINT");
-  return withLogOptions(withLimitOptions(withListenOptions(command)))
+  return withLogOptions(withLimitOptions(withSignInOptions(withListenOptions(command))))
     .addHelpText("after", helpText)
     .action(async ({ json, ...options }: ServeOptions) => {
       const settings = toSettings(options);
@@ -66,8 +66,29 @@ function withListenOptions(command: Command): Command {
       "comma-separated hostnames for --admin, besides localhost and IP addresses (default: none)",
     )
     .option(
+      "--admin-url <URL>",
+      "address at which browsers reach the console, such as https://console.example; for single sign-on and links",
+    )
+    .option(
       "--webhook-allow <networks>",
       "comma-separated networks that webhooks can reach besides public ones, such as 10.0.0.0/8",
+    );
+}
+
+function withSignInOptions(command: Command): Command {
+  return command
+    .option("--oidc-issuer <URL>", "let operators sign in with this OpenID Connect provider; needs --admin-url")
+    .option("--oidc-client-id <ID>", "this server's client ID at the provider")
+    .option("--oidc-secret-file <file>", "file with the client secret")
+    .option(
+      "--oidc-role <mapping>",
+      'who can sign in, and as what: "claim=value:role" or "claim=value:role@site,site", such as "groups=shop-garden:records@garden"; repeat for several',
+      collectValue,
+    )
+    .option("--oidc-session <minutes>", "how long a session lasts before the provider is asked again (default: 60)")
+    .option(
+      "--sign-in-links <which>",
+      "all, or none to only allow single sign-on and break-glass links (default: all)",
     );
 }
 
@@ -97,10 +118,10 @@ function withLogOptions(command: Command): Command {
 }
 
 /** Maps commander's names (`tlsCert`) to setting names (`TLS_CERT`). */
-function toSettings(options: Record<string, string | true>): ConfigSources {
+function toSettings(options: Record<string, string | true | string[]>): ConfigSources {
   const entries = Object.entries(options).map(([name, value]) => [
     name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase(),
-    value === true ? "yes" : value,
+    value === true ? "yes" : Array.isArray(value) ? value.join(";") : value,
   ]);
   return Object.fromEntries(entries);
 }

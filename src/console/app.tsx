@@ -6,7 +6,7 @@ import type { SessionInfo } from "../admin/api/types.ts";
 import { type Declared, type HttpError, loadDeclared, setPageOperator } from "./api/call-api.ts";
 import { onForbidden, useServerAccess } from "./api/server-access.ts";
 import { SiteFrame } from "./frame/site-frame.tsx";
-import { currentSession, dropLink, openSession, operatorIn, SignIn } from "./session/session.tsx";
+import { currentSession, dropLink, hasOnlySignedIn, openSession, operatorIn, SignIn } from "./session/session.tsx";
 import { PlainPage } from "./shell/page.tsx";
 import { translate } from "./text/translate.ts";
 
@@ -16,6 +16,8 @@ type State =
   /** The link is for another operator than the one signed in. `operator` is the signed-in operator's ID. */
   | { readonly kind: "replace-session"; readonly operator: number; readonly fault: string }
   | { readonly kind: "failed"; readonly error: HttpError }
+  /** This window was only opened to sign in again, and the browser hasn't closed it. */
+  | { readonly kind: "done" }
   | { readonly kind: "ready"; readonly session: SessionInfo; readonly declared: Declared };
 
 export function App() {
@@ -41,7 +43,10 @@ export function App() {
     async (insteadOf?: number) => {
       setState({ kind: "loading" });
       try {
-        await open(await openSession(insteadOf));
+        const session = await openSession(insteadOf);
+        if (!hasOnlySignedIn()) return await open(session);
+        setState({ kind: "done" });
+        window.close();
       } catch (error) {
         setState(toState(error as HttpError));
       }
@@ -70,6 +75,8 @@ export function App() {
   if (state.kind === "loading") return <Loading />;
   if (state.kind === "failed") return <StartFailed error={state.error} onRetry={begin} />;
   if (state.kind === "replace-session") return <ReplaceSessionQuestion {...state} onDone={begin} />;
+  if (state.kind === "done")
+    return <PlainPage title={translate("session.continued_title")} detail={translate("session.continued")} />;
   if (state.kind === "signed-out") return <SignIn fault={state.fault} onSignedIn={open} />;
   return <SiteFrame session={state.session} declared={state.declared} reload={reload} />;
 }

@@ -1,11 +1,12 @@
 /**
- * A secret that gives an operator access: a link that signs in once, or a browser session. Only its digest is stored, in a table that backups, copies
- * and exports leave out.
+ * A secret that gives an operator access: a browser session, or something that starts one, once. Only its digest is stored, in a table that backups,
+ * copies and exports leave out. Earlier versions of the program don't accept kinds they don't know.
  */
 export interface Credential {
   /** SHA-256 in hexadecimal. */
   readonly digest: string;
-  readonly kind: "link" | "session";
+  /** `single-sign-on` is for the browser that has just come back from the provider. */
+  readonly kind: "link" | "break-glass" | "single-sign-on" | "session";
   readonly operator: number;
   /** Milliseconds since 1970. The credential is no longer accepted from then on. */
   readonly expiresAt: number;

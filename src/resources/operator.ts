@@ -29,6 +29,11 @@ export const operator = defineResource({
       description: "What the operator may do in these sites. Empty for everything.",
       example: "read",
     }),
+    Subject: matching("^[^\\p{C}\\p{Zl}\\p{Zp}]*$", "remove line breaks and invisible characters", {
+      max: 1024,
+      description: "The provider's issuer and, after a space, its ID for the person. Empty if they sign in with links.",
+      example: "https://login.example 00u1a2b3",
+    }),
     Created: instant({ description: "When it was created.", example: "2026-01-31T12:00:00.000Z" }),
   },
 });

@@ -67,6 +67,8 @@ export interface OperatorRecord {
   readonly Sites: string;
   /** See model/operator-role.ts; empty for `all`. Another version of the program may have stored another word. */
   readonly Role: string;
+  /** For single sign-on: the provider's issuer and, after a space, its ID for the person; empty if they sign in with links. */
+  readonly Subject: string;
   readonly Created: string;
 }
 

@@ -84,6 +84,7 @@ async function remove(call: ActionContext, imports: OpenImports): Promise<Operat
 
 /** Creates a sign-in link and returns its secret, which isn't stored anywhere. */
 async function link(call: ActionContext): Promise<LinkResponse> {
+  if (!call.allowsLinks) throw new ProblemError("conflict", "sign-in links are turned off on this server");
   const { Name } = await operatorIn(call);
   return { secret: await createSignInLink(call.engine, Name, call.now()) };
 }

@@ -14,11 +14,23 @@ export interface SessionInfo extends Pick<OperatorInfo, "sites" | "role"> {
   readonly expires: string;
 }
 
-/** The operator is null if nobody is signed in. */
-export type SessionResponse = SessionInfo | { readonly operator: null };
+/** How people can sign in to this server. */
+export interface SignInWaysInfo {
+  /** `down` if the provider can't be reached; null if it isn't set up. */
+  readonly singleSignOn: "ready" | "down" | null;
+  /** Whether the provider lets people sign out there, too. */
+  readonly hasSignOut: boolean;
+  /** Whether links work, other than break-glass ones. */
+  readonly links: boolean;
+}
 
+/** The operator is null if nobody is signed in. */
+export type SessionResponse = (SessionInfo | { readonly operator: null }) & { readonly ways: SignInWaysInfo };
+
+/** The link's secret, or `singleSignOn` if the browser has just come back from the provider. */
 export interface SignInBody {
-  readonly link: string;
+  readonly link?: string;
+  readonly singleSignOn?: true;
   /** The ID of the signed-in operator, if the link may replace that operator's session. */
   readonly insteadOf?: number | undefined;
 }
@@ -258,6 +270,8 @@ export interface OperatorInfo {
   readonly sites: readonly string[] | null;
   /** `unknown` if another version of the program stored a role this one doesn't know. */
   readonly role: RoleInfo | "unknown";
+  /** The provider that identifies the operator and decides on sites and role, and its ID for them; null if they sign in with links. */
+  readonly singleSignOn: { readonly issuer: string; readonly subject: string } | null;
   readonly created: string;
 }
 

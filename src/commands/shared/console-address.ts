@@ -10,7 +10,7 @@ export function signInLink(url: string, secret: string): string {
   return `${toConnectableUrl(url)}/#sign-in=${secret}`;
 }
 
-/** Returns `--url`, or else the admin address from the server's settings. @throws UsageError */
+/** Returns `--url`, or else the console's address from the server's settings. @throws UsageError */
 export function consoleUrl(given: string | undefined): string {
   if (given !== undefined) {
     const url = URL.parse(given);
@@ -20,7 +20,8 @@ export function consoleUrl(given: string | undefined): string {
       `invalid --url \`${given}\`: use the console's address without a path, such as https://console.example`,
     );
   }
-  const { admin, tls } = toConfig();
+  const { admin, adminUrl, tls } = toConfig();
+  if (adminUrl !== undefined) return adminUrl;
   if (!admin) throw new UsageError("STOREFRONT_ADMIN is none, so there's no console here; pass its URL with --url");
   return `${tls && !isLoopback(admin.host) ? "https" : "http"}://${toAdminText(admin)}`;
 }

@@ -51,7 +51,7 @@ function SessionEnded() {
       </DialogTitle>
       <DialogContent>
         <Typography sx={{ mb: 3 }}>{translate(other ? "session.other" : "session.ended", names)}</Typography>
-        <SignInForm onSignedIn={(session) => (session.id === id ? markSignedIn() : becomeOther())} />
+        <SignInForm staysOnPage onSignedIn={(session) => (session.id === id ? markSignedIn() : becomeOther())} />
         {other && (
           <Button onClick={() => askBeforeLoss(becomeOther)} sx={{ mt: 2 }}>
             {translate("session.continue_as", { name: other })}

@@ -24,9 +24,11 @@ import type {
   OperatorsResponse,
   RoleInfo,
 } from "../../admin/api/types.ts";
+import { useSignInWays } from "../api/server-access.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { ActionMenu } from "../shell/action-menu.tsx";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
+import { DialogFrame } from "../shell/dialog-frame.tsx";
 import { TextInput } from "../shell/fields.tsx";
 import { Initial } from "../shell/initial.tsx";
 import { showSecret } from "../shell/new-secret.tsx";
@@ -94,11 +96,12 @@ function columnsOf(own: string): DataColumn<OperatorInfo>[] {
     {
       ...named("name"),
       isPrimary: true,
-      render: ({ name }) => (
+      render: ({ name, singleSignOn }) => (
         <span className="named">
           <Initial name={name} isPerson />
           <strong>{showInvisible(name)}</strong>
           {name === own && <Chip variant="outlined" label={translate("operators.you")} />}
+          {singleSignOn && <Chip variant="outlined" label={translate("operators.sso")} />}
         </span>
       ),
     },
@@ -119,7 +122,8 @@ interface OperatorActionsProps extends Pick<OperatorListProps, "onOpen"> {
 /** A button for the most common action, creating a sign-in link, and a menu for the others. */
 function OperatorActions({ operator, onOpen }: OperatorActionsProps) {
   const { link } = useOperatorActions();
-  const { id, name } = operator;
+  const { links } = useSignInWays();
+  const { id, name, singleSignOn } = operator;
   async function makeLink() {
     try {
       showSecret({
@@ -133,9 +137,16 @@ function OperatorActions({ operator, onOpen }: OperatorActionsProps) {
   }
   return (
     <>
-      <Button size="small" variant="outlined" onClick={makeLink} aria-label={translate("operators.link_for", { name })}>
-        {translate("operators.link")}
-      </Button>
+      {links && !singleSignOn && (
+        <Button
+          size="small"
+          variant="outlined"
+          onClick={makeLink}
+          aria-label={translate("operators.link_for", { name })}
+        >
+          {translate("operators.link")}
+        </Button>
+      )}
       <ActionMenu
         label={translate("general.actions_for", { name })}
         actions={tasks}
@@ -159,6 +170,7 @@ function OpenDialog({ open, operators, onClose }: OpenDialogProps) {
   const { kind, operator } = open;
   const { id, name } = operator;
   const isLast = isLastWithAllRights(operator, operators);
+  if (kind === "edit" && operator.singleSignOn) return <ManagedOperator operator={operator} onClose={onClose} />;
   if (kind === "edit") {
     const change = (access: Parameters<typeof actions.change>[1]) => actions.change(id, { ...access, isLast });
     return <ChangeOperator operator={operator} isLast={isLast} onSubmit={change} onClose={onClose} />;
@@ -274,6 +286,20 @@ function ChangeOperator({ operator, isLast, onSubmit, onClose }: ChangeOperatorP
   );
 }
 
+interface ManagedOperatorProps {
+  readonly operator: OperatorInfo;
+  readonly onClose: () => void;
+}
+
+/** Says why there's nothing to edit. */
+function ManagedOperator({ operator: { name, singleSignOn }, onClose }: ManagedOperatorProps) {
+  return (
+    <DialogFrame title={translate("operators.edit_title", { name })} onClose={onClose}>
+      <Typography>{translate("operators.sso_explain", { name, issuer: singleSignOn?.issuer ?? "" })}</Typography>
+    </DialogFrame>
+  );
+}
+
 interface RemoveOperatorProps {
   readonly operator: OperatorInfo;
   /** Whether this is the last operator of all sites. */
@@ -282,7 +308,7 @@ interface RemoveOperatorProps {
   readonly onClose: () => void;
 }
 
-function RemoveOperator({ operator: { name }, isLast, onRemove, onClose }: RemoveOperatorProps) {
+function RemoveOperator({ operator: { name, singleSignOn }, isLast, onRemove, onClose }: RemoveOperatorProps) {
   const { operator: own } = useSession();
   return (
     <ActionDialog
@@ -293,6 +319,9 @@ function RemoveOperator({ operator: { name }, isLast, onRemove, onClose }: Remov
       onClose={onClose}
     >
       <Typography>{translate("operators.remove_explain", { name })}</Typography>
+      {singleSignOn && (
+        <Alert severity="info">{translate("operators.sso_remove", { issuer: singleSignOn.issuer })}</Alert>
+      )}
       {name === own && <Alert severity="warning">{translate("operators.remove_self")}</Alert>}
       {isLast && <Alert severity="error">{translate("operators.remove_last", { name })}</Alert>}
     </ActionDialog>

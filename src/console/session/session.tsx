@@ -1,9 +1,10 @@
-// Signs in with a link, signs out, and reads the current session.
+// Signs in with a link or single sign-on, signs out, and reads the current session.
 
-import { Alert, Box, Button, Divider, Stack, TextField, Typography } from "@mui/material";
+import { Alert, Box, Button, Divider, Stack, TextField, Link as TextLink, Typography } from "@mui/material";
 import { type FormEvent, useState } from "react";
 import type { SessionInfo, SessionResponse, SignInBody } from "../../admin/api/types.ts";
-import { callApi, type HttpError } from "../api/call-api.ts";
+import { callApi, HttpError } from "../api/call-api.ts";
+import { setSignInWays, useSignInWays } from "../api/server-access.ts";
 import { PlainPage } from "../shell/page.tsx";
 import { navigate } from "../shell/router.tsx";
 import { translate } from "../text/translate.ts";
@@ -26,13 +27,23 @@ export function openSession(insteadOf?: number): Promise<SessionInfo | undefined
   return opening;
 }
 
+// The server has sent the browser here from the provider, or says why nobody could be signed in.
+const returnedHash = "#sign-in=single-sign-on";
+const failedInHash = /^#sign-in-failed=(\w+)$/;
+
+const failures = ["expired", "denied", "rejected", "no_access", "not_saved", "down", "busy"] as const;
+
 /** Only removes the link from the address once the server has decided, so that the page can try again, even after a reload. */
 async function openSessionOnce(insteadOf: number | undefined): Promise<SessionInfo | undefined> {
   const [, link] = linkInHash.exec(location.hash) ?? [];
-  if (!link) return currentSession();
+  const [, failed] = failedInHash.exec(location.hash) ?? [];
+  const hasReturned = location.hash === returnedHash;
+  if (!link && !failed && !hasReturned) return currentSession();
   try {
-    const session = await redeemLink(link, insteadOf);
-    dropLink();
+    if (failed) throw toSignInError(failed);
+    const session = await redeem(hasReturned ? { singleSignOn: true, insteadOf } : { link, insteadOf });
+    if (hasReturned) goBack();
+    else dropLink();
     return session;
   } catch (error) {
     if (!unusable.has((error as HttpError).status)) throw error;
@@ -40,6 +51,68 @@ async function openSessionOnce(insteadOf: number | undefined): Promise<SessionIn
     const current = await currentSession();
     if (current) return current;
     throw error;
+  }
+}
+
+function toSignInError(code: string): HttpError {
+  const failure = failures.find((one) => one === code) ?? "rejected";
+  return new HttpError(translate(`session.failed_${failure}`), 401);
+}
+
+/** Where to go after single sign-on: the fragment of an address, or `close` for a window that was only opened to sign in again. */
+const returnKey = "storefront-return";
+const signedOutKey = "storefront-signed-out";
+
+let isOnlyToSignIn = false;
+
+/** Whether this window was opened by `signInInWindow`, and has done what it was for. */
+export function hasOnlySignedIn(): boolean {
+  return isOnlyToSignIn;
+}
+
+/** Only goes to pages of this console, whatever else may have been stored. */
+function goBack(): void {
+  const place = readTabValue(returnKey);
+  isOnlyToSignIn = place === "close";
+  setTabValue(returnKey, undefined);
+  setTabValue(signedOutKey, undefined);
+  navigate(place?.startsWith("#/") ? place.slice(1) : "/", { replace: true });
+}
+
+/** Leaves the page for the provider. After a failed attempt, the address no longer says where to go, so that's kept. */
+function signInHere(): void {
+  if (location.hash.length > "#/".length) setTabValue(returnKey, location.hash);
+  location.assign("/sign-in");
+}
+
+/** Opens the provider in another window, so that nothing on this page is lost. Returns false if the browser doesn't allow that. */
+function signInInWindow(): boolean {
+  // The window starts with a copy of this tab's values.
+  const before = readTabValue(returnKey);
+  setTabValue(returnKey, "close");
+  const opened = window.open("/sign-in", "_blank", "popup,width=540,height=720");
+  setTabValue(returnKey, before);
+  // The provider's page mustn't be able to take this one elsewhere.
+  if (opened) opened.opener = null;
+  return opened !== null;
+}
+
+// Browsers can refuse to store anything.
+
+function readTabValue(key: string): string | undefined {
+  try {
+    return sessionStorage.getItem(key) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function setTabValue(key: string, value: string | undefined): void {
+  try {
+    if (value === undefined) sessionStorage.removeItem(key);
+    else sessionStorage.setItem(key, value);
+  } catch {
+    // People then return to the first page.
   }
 }
 
@@ -58,7 +131,7 @@ export function reloadWithoutAddress(): void {
 
 /** Reloads the page if a sign-in link is pasted into its address bar, because browsers don't reload when only the fragment changes. */
 window.addEventListener("hashchange", () => {
-  if (linkInHash.test(location.hash)) location.reload();
+  if (linkInHash.test(location.hash) || failedInHash.test(location.hash)) location.reload();
 });
 
 /** Returns the secret in a link, or in part of one, or undefined if there is none. */
@@ -67,12 +140,10 @@ function secretIn(text: string): string | undefined {
 }
 
 /**
- * Signs in with a link.
- * @param insteadOf the signed-in operator's ID, if the link may replace that operator's session
+ * Signs in with a link, or after coming back from the provider.
  * @throws HttpError with the status 409 if another operator is signed in, see `operatorIn`
  */
-function redeemLink(link: string, insteadOf?: number): Promise<SessionInfo> {
-  const body: SignInBody = { link, insteadOf };
+function redeem(body: SignInBody): Promise<SessionInfo> {
   return callApi("POST", "/session", body);
 }
 
@@ -84,11 +155,13 @@ export function operatorIn(error: unknown): number | undefined {
 /** Returns undefined if nobody is signed in. */
 export async function currentSession(): Promise<SessionInfo | undefined> {
   const session = await callApi<SessionResponse>("GET", "/session");
+  setSignInWays(session.ways);
   return session.operator === null ? undefined : session;
 }
 
 /** Signs out of this browser, or of all of them. */
 export function signOut(everywhere: boolean): Promise<void> {
+  setTabValue(signedOutKey, "yes");
   return callApi("DELETE", everywhere ? "/sessions" : "/session");
 }
 
@@ -98,10 +171,25 @@ interface SignInProps {
 }
 
 export function SignIn(props: SignInProps) {
+  const { singleSignOn, links, hasSignOut } = useSignInWays();
+  const hasSignedOut = hasSignOut && readTabValue(signedOutKey) !== undefined;
   return (
     <PlainPage title={translate("session.title")}>
-      <Typography>{translate("session.explain")}</Typography>
+      {hasSignedOut && (
+        <Alert severity="info">
+          {translate("session.signed_out")} <TextLink href="/sign-out">{translate("session.sign_out_there")}</TextLink>
+        </Alert>
+      )}
+      {!singleSignOn && <Typography>{translate("session.explain")}</Typography>}
       <SignInForm {...props} />
+      {links && <LinkHelp />}
+    </PlainPage>
+  );
+}
+
+function LinkHelp() {
+  return (
+    <>
       <Divider />
       <Typography component="h2" variant="subtitle1" sx={{ fontWeight: 600 }}>
         {translate("session.how")}
@@ -111,11 +199,47 @@ export function SignIn(props: SignInProps) {
       <Box component="code" sx={{ p: 1, borderRadius: 1, bgcolor: "action.hover", overflowX: "auto" }}>
         {translate("session.command")}
       </Box>
-    </PlainPage>
+    </>
   );
 }
 
-export function SignInForm({ fault: before, onSignedIn }: SignInProps) {
+interface SignInFormProps extends SignInProps {
+  /** Whether single sign-on mustn't leave the page. */
+  readonly staysOnPage?: boolean;
+}
+
+/** Offers each way to sign in that the server has. */
+export function SignInForm({ fault: before, staysOnPage = false, onSignedIn }: SignInFormProps) {
+  const { singleSignOn, links } = useSignInWays();
+  const [fault, setFault] = useState(before);
+  function signInWithProvider() {
+    if (!staysOnPage) signInHere();
+    else if (!signInInWindow()) setFault(translate("session.window_blocked"));
+  }
+  if (!singleSignOn) return <LinkForm fault={before} onSignedIn={onSignedIn} />;
+  return (
+    <>
+      {singleSignOn === "down" && !fault && <Alert severity="warning">{translate("session.failed_down")}</Alert>}
+      {fault && <Alert severity="error">{fault}</Alert>}
+      <Button variant="contained" onClick={signInWithProvider} sx={{ alignSelf: "stretch" }}>
+        {translate(staysOnPage ? "session.continue_sso" : "session.sign_in_sso")}
+      </Button>
+      {links && (
+        <>
+          <Divider sx={{ my: 2 }}>{translate("session.or")}</Divider>
+          <LinkForm isSecond onSignedIn={onSignedIn} />
+        </>
+      )}
+    </>
+  );
+}
+
+interface LinkFormProps extends SignInProps {
+  /** Whether there's a better way to sign in. */
+  readonly isSecond?: boolean;
+}
+
+function LinkForm({ fault: before, isSecond = false, onSignedIn }: LinkFormProps) {
   const [text, setText] = useState("");
   const [fault, setFault] = useState(before);
   const [replaced, setReplaced] = useState<number>();
@@ -125,7 +249,7 @@ export function SignInForm({ fault: before, onSignedIn }: SignInProps) {
     const secret = secretIn(text);
     if (!secret) return setFault(translate("session.invalid"));
     try {
-      onSignedIn(await redeemLink(secret, replaced));
+      onSignedIn(await redeem({ link: secret, insteadOf: replaced }));
     } catch (error) {
       setReplaced(operatorIn(error));
       setFault((error as Error).message);
@@ -145,7 +269,7 @@ export function SignInForm({ fault: before, onSignedIn }: SignInProps) {
         autoComplete="off"
       />
       {fault && <Alert severity="error">{fault}</Alert>}
-      <Button type="submit" variant="contained">
+      <Button type="submit" variant={isSecond ? "outlined" : "contained"}>
         {replaced === undefined ? translate("session.sign_in") : translate("session.sign_in_instead")}
       </Button>
     </Stack>

@@ -4,6 +4,7 @@ import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { fromRole, type GivenRole, type Right, type Role, rightsOf, toRole } from "../../model/operator-role.ts";
 import { toDeclaredJson } from "../../model/record.ts";
+import type { MappedAccess } from "../../model/single-sign-on.ts";
 import { operator as operatorResource } from "../../resources/operator.ts";
 import { readSystemRecords } from "../../system/read-system-records.ts";
 import {
@@ -40,8 +41,10 @@ interface OperatorSettings {
 }
 
 /** The JSON that commands print and the console's API returns. */
-export function toOperatorInfo({ ID: id, Name: name, siteNames, role, Created: created }: ListedOperator) {
-  return { id, name, sites: siteNames ?? null, role, created };
+export function toOperatorInfo({ ID: id, Name: name, siteNames, role, Subject, Created: created }: ListedOperator) {
+  const [issuer = "", subject = ""] = Subject.split(/ (.*)/s, 2);
+  const singleSignOn = Subject === "" ? null : { issuer, subject };
+  return { id, name, sites: siteNames ?? null, role, singleSignOn, created };
 }
 
 export async function listOperators(engine: Engine): Promise<ListedOperator[]> {
@@ -65,14 +68,82 @@ export async function createOperator(
     const present = system.operators;
     if (present.some(({ Name }) => Name === name))
       throw new ProblemError("conflict", `the operator \`${name}\` already exists`);
-    if (present.length >= maxOperators)
-      throw new ProblemError("conflict", `there are already ${maxOperators} operators, which is the maximum`);
+    requireRoom(system);
     const values = { Name: name, Sites: toSiteIds(sites, system), Role: fromRole(role), Created: toInstant(now) };
     const intent = toCreateIntent(operatorResource, values, now);
     listed = toListed({ ...JSON.parse(intent.valuesJson), ID: 0 }, system);
     return [intent];
   });
   return { ...(listed as ListedOperator), ID: JSON.parse(toDeclaredJson(operatorResource, body as string)).ID };
+}
+
+/** @throws ProblemError `conflict` */
+function requireRoom({ operators }: SystemRecords): void {
+  if (operators.length < maxOperators) return;
+  throw new ProblemError("conflict", `there are already ${maxOperators} operators, which is the maximum`);
+}
+
+/** A person as the single sign-on provider knows them. */
+export interface SignedOnPerson {
+  /** The provider's issuer and, after a space, its ID for the person. */
+  readonly subject: string;
+  /** What to call a new operator. */
+  readonly name: string;
+  /** Undefined if no mapping gives them access. */
+  readonly access: MappedAccess | undefined;
+}
+
+/**
+ * Adds or updates the operator of a person who's signing in, and returns their ID. Someone without access isn't added; if they had it before, their
+ * sessions end.
+ * @returns undefined without access @throws ProblemError `conflict` if there are too many operators, `invalid-record` for too many sites
+ */
+export async function saveSignedOnOperator(
+  engine: Engine,
+  { subject, name, access }: SignedOnPerson,
+  now: number,
+): Promise<{ readonly id: number | undefined; readonly refused?: number | undefined }> {
+  let present: OperatorRecord | undefined;
+  let isAllowed = false;
+  const [body] = await commitSystemChanges(engine, (system) => {
+    present = system.operators.find(({ Subject }) => Subject === subject);
+    const Sites = access && toMappedSiteIds(access, system);
+    isAllowed = Sites !== undefined;
+    if (!access || Sites === undefined) return [];
+    const values = { Sites, Role: fromRole(access.role) };
+    if (present?.Sites === values.Sites && present.Role === values.Role) return [];
+    if (present) return [toUpdateIntent(operatorResource, present.ID, values, now)];
+    requireRoom(system);
+    const added = { Name: toFreeName(name, system), ...values, Subject: subject, Created: toInstant(now) };
+    return [toCreateIntent(operatorResource, added, now)];
+  });
+  if (isAllowed) return { id: present?.ID ?? JSON.parse(toDeclaredJson(operatorResource, body as string)).ID };
+  if (present) await engine.deleteCredentials(present.ID);
+  return { id: undefined, refused: present?.ID };
+}
+
+/** Leaves out sites that don't exist. Undefined if none is left, because no site at all would mean all. */
+function toMappedSiteIds({ sites: names }: MappedAccess, { sites }: SystemRecords): string | undefined {
+  if (names === undefined) return "";
+  const live = sites.filter(({ Name, SandboxOf }) => SandboxOf === "" && names.includes(Name));
+  return live.length > 0 ? live.map(({ ID }) => ID).join(" ") : undefined;
+}
+
+/** Leaves room for a number after the name. */
+const maxGivenNameChars = 59;
+
+/** Returns a name that no operator has, however it's capitalized, so that nobody can pass for somebody else. */
+function toFreeName(given: string, { operators }: SystemRecords): string {
+  const plain = given
+    .normalize("NFKC")
+    .replaceAll(/[\p{C}\p{Z}]+/gu, " ")
+    .trim();
+  const name = [...plain].slice(0, maxGivenNameChars).join("").trim() || "operator";
+  const taken = new Set(operators.map(({ Name }) => Name.normalize("NFKC").toLowerCase()));
+  const numbered = (number: number) => (number === 1 ? name : `${name} ${number}`);
+  let number = 1;
+  while (taken.has(numbered(number).toLowerCase())) number++;
+  return numbered(number);
 }
 
 /**
@@ -198,6 +269,11 @@ export async function setOperator(
   let changed: ListedOperator | undefined;
   await commitSystemChanges(engine, (system) => {
     const before = requireOperator(system, name);
+    if (before.Subject !== "")
+      throw new ProblemError(
+        "conflict",
+        `\`${name}\` is managed by single sign-on, so change their groups at the provider, or the server's --oidc-role`,
+      );
     const values = {
       ...(sites && { Sites: toSiteIds(sites, system) }),
       ...(role && { Role: fromRole(role) }),

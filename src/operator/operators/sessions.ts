@@ -1,4 +1,5 @@
-// Signs operators in to the console: a link works once and starts a session (contract section 13). The database only has digests of their secrets.
+// Signs operators in to the console: a link, or coming back from the single sign-on provider, starts a session once (contract section 13). The database
+// only has digests of the secrets.
 
 import { randomText } from "../../lib/text.ts";
 import type { Credential } from "../../model/credentials.ts";
@@ -10,24 +11,66 @@ import { findOperator, type ListedOperator, requireOperator } from "./operators.
 
 const linkLifetimeMs = 10 * 60_000;
 
-export const sessionLifetimeMs = 12 * 60 * 60_000;
+/** The browser that has come back from the provider starts its session right away. */
+const singleSignOnLifetimeMs = 60_000;
+
+type FirstCredential = Exclude<Credential["kind"], "session">;
+
+/** How operators can sign in to a server. */
+export interface SignInRules {
+  /** Whether ordinary links work. */
+  readonly allowsLinks: boolean;
+  /** How long a session lasts, in milliseconds. */
+  readonly sessionMs: Readonly<Record<FirstCredential, number>>;
+}
+
+const hourMs = 60 * 60_000;
+
+export const linkRules: SignInRules = {
+  allowsLinks: true,
+  sessionMs: { link: 12 * hourMs, "break-glass": hourMs, "single-sign-on": hourMs },
+};
+
 /** 32 letters and digits are 190 random bits. */
 const secretLength = 32;
 
 /** A browser's session. */
 interface SignedIn {
   readonly secret: string;
+  /** What started the session. */
+  readonly by: FirstCredential;
   readonly operator: ListedOperator;
   /** Milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
-/** Returns the link's secret. @throws ProblemError `not-found` */
-export async function createSignInLink(engine: Engine, name: string, now: number): Promise<string> {
-  const { ID } = requireOperator(await readSystemRecords(engine), name);
+/**
+ * Returns the link's secret.
+ * @param kind a break-glass link also works if ordinary ones are turned off, or the operator otherwise uses single sign-on
+ * @throws ProblemError `not-found`, or `conflict` if the operator can't use an ordinary link
+ */
+export async function createSignInLink(
+  engine: Engine,
+  name: string,
+  now: number,
+  kind: "link" | "break-glass" = "link",
+): Promise<string> {
+  const { ID, Subject } = requireOperator(await readSystemRecords(engine), name);
+  if (kind === "link" && Subject !== "")
+    throw new ProblemError(
+      "conflict",
+      `${name} signs in with single sign-on; if the provider is down, use \`storefront operator link ${name} --break-glass\``,
+    );
   const secret = randomText(secretLength);
-  await engine.saveCredential(toCredential(secret, "link", ID, now + linkLifetimeMs), now);
+  await engine.saveCredential(toCredential(secret, kind, ID, now + linkLifetimeMs), now);
   return secret;
+}
+
+/** Lets the browser that knows `secret` start a session for an operator, whom the provider has just identified. Replaces an earlier such permission. */
+export async function allowSingleSignOn(engine: Engine, secret: string, operator: number, now: number): Promise<void> {
+  const credential = toCredential(secret, "single-sign-on", operator, now + singleSignOnLifetimeMs);
+  await engine.consumeCredential(credential.digest);
+  await engine.saveCredential(credential, now);
 }
 
 /** Also invalidates unused links. @throws ProblemError `not-found` */
@@ -36,26 +79,36 @@ export async function signOutEverywhere(engine: Engine, name: string): Promise<v
   await engine.deleteCredentials(ID);
 }
 
-/** Uses a link up and starts a session. @throws ProblemError `unauthorized` if the secret is unknown, used or too old */
-export async function signIn(engine: Engine, linkSecret: string, now: number): Promise<SignedIn> {
+/** Uses a link up and starts a session. @throws ProblemError `unauthorized` if the secret is unknown, used, too old or not allowed by `rules` */
+export async function signIn(engine: Engine, linkSecret: string, now: number, rules = linkRules): Promise<SignedIn> {
   const digest = digestOfSecret(linkSecret);
   // Reads first, so that an invalid link doesn't cause a write.
-  const operator = await getOperatorOfLink(engine, linkSecret, now);
+  const { operator, by } = await getOperatorOfLink(engine, linkSecret, now, rules);
   const secret = randomText(secretLength);
-  const expiresAt = now + sessionLifetimeMs;
+  const expiresAt = now + rules.sessionMs[by];
   await engine.saveCredential(toCredential(secret, "session", operator.ID, expiresAt), now);
   // The session is stored before the link is consumed, so that the link still works if that write fails. Signing out everywhere in between deletes both.
-  if (await engine.consumeCredential(digest)) return { secret, operator, expiresAt };
+  if (await engine.consumeCredential(digest)) return { secret, by, operator, expiresAt };
   await signOutSession(engine, secret);
   throw unusableLinkError();
 }
 
-/** Says who a link would sign in, without using it up. @throws ProblemError `unauthorized` if the secret is unknown, used or too old */
-export async function getOperatorOfLink(engine: Engine, linkSecret: string, now: number): Promise<ListedOperator> {
+/** Says who a link would sign in, without using it up. @throws ProblemError `unauthorized`, as for `signIn` */
+export async function getOperatorOfLink(
+  engine: Engine,
+  linkSecret: string,
+  now: number,
+  { allowsLinks }: SignInRules,
+): Promise<Pick<SignedIn, "operator" | "by">> {
   const link = await engine.findCredential(digestOfSecret(linkSecret));
-  const operator =
-    link && isValid(link, "link", now) ? findOperator(await readSystemRecords(engine), link.operator) : undefined;
-  if (operator) return operator;
+  if (!link || link.kind === "session" || now >= link.expiresAt) throw unusableLinkError();
+  if (link.kind === "link" && !allowsLinks)
+    throw new ProblemError(
+      "unauthorized",
+      "sign-in links are turned off here; use single sign-on, or `storefront operator link` with --break-glass",
+    );
+  const operator = findOperator(await readSystemRecords(engine), link.operator);
+  if (operator) return { operator, by: link.kind };
   throw unusableLinkError();
 }
 
@@ -72,9 +125,9 @@ export async function findSession(
   system: Pick<SystemRecords, "sites" | "operators">,
   secret: string,
   now: number,
-): Promise<Omit<SignedIn, "secret"> | undefined> {
+): Promise<Omit<SignedIn, "secret" | "by"> | undefined> {
   const session = await engine.findCredential(digestOfSecret(secret));
-  if (!session || !isValid(session, "session", now)) return undefined;
+  if (session?.kind !== "session" || now >= session.expiresAt) return undefined;
   const operator = findOperator(system, session.operator);
   return operator && { operator, expiresAt: session.expiresAt };
 }
@@ -85,10 +138,6 @@ export async function signOutSession(engine: Engine, secret: string): Promise<vo
 
 function toCredential(secret: string, kind: Credential["kind"], operator: number, expiresAt: number): Credential {
   return { digest: digestOfSecret(secret), kind, operator, expiresAt };
-}
-
-function isValid(credential: Credential, kind: Credential["kind"], now: number): boolean {
-  return credential.kind === kind && now < credential.expiresAt;
 }
 
 function digestOfSecret(secret: string): string {

@@ -1,5 +1,6 @@
 // A server with its admin listener and signed-in operators.
 
+import pino from "pino";
 import { readConfig } from "../../../src/config.ts";
 import { createOperator } from "../../../src/operator/operators/operators.ts";
 import { createSignInLink } from "../../../src/operator/operators/sessions.ts";
@@ -46,9 +47,17 @@ type GivenRole = Parameters<typeof createOperator>[4];
 interface TestConsoleOptions extends TestServerOptions {
   /** Returns the console's script, always the same. By default, it's built once per run. */
   readonly loadScript?: typeof sharedScript;
+  /** Gets each line of the admin listener's log. */
+  readonly onLog?: (line: string) => void;
+  /** The admin listener's port, by default any free one. */
+  readonly adminPort?: number;
 }
 
-export async function startTestConsole(options: TestConsoleOptions = {}): Promise<TestConsole> {
+export async function startTestConsole({
+  onLog,
+  adminPort = 0,
+  ...options
+}: TestConsoleOptions = {}): Promise<TestConsole> {
   const server = await startTestServer(options);
   const { engine, siteViews } = server;
   const config = readConfig({ LOG: "silent", ...options.settings, ADMIN: "127.0.0.1:0", DATABASE: server.database });
@@ -63,8 +72,9 @@ export async function startTestConsole(options: TestConsoleOptions = {}): Promis
       now,
       publicUrl: server.url,
       loadScript: options.loadScript ?? sharedScript,
+      log: onLog && pino({ level: config.logLevel }, { write: onLog }),
     });
-  let admin = await open(0);
+  let admin = await open(adminPort);
   const secretOf = async (name: string) => createSignInLink(engine, name, now());
   const add = async (name: string, sites: readonly string[] = [], role?: GivenRole) =>
     void (await createOperator(engine, name, sites, now(), role));
