@@ -51,7 +51,7 @@ const failedSignInLimit: Limit = { tokensPerSecond: 0.2, maxTokens: 20 };
 const maxSignInBytes = 512;
 
 /** How operators can sign in to this server. */
-export interface SignInOptions {
+interface SignInOptions {
   /** Undefined if it isn't set up. */
   readonly singleSignOn: SingleSignOn | undefined;
   readonly allowsLinks: boolean;

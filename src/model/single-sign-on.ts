@@ -18,7 +18,7 @@ export interface SingleSignOnSettings {
   readonly consoleUrl: string;
 }
 
-export interface RoleMapping {
+interface RoleMapping {
   /** A claim's name, or a path such as `realm_access.roles`. */
   readonly claim: string;
   readonly value: string;
@@ -46,11 +46,13 @@ const ownClaims = new Set(["name", "given_name", "family_name", "middle_name", "
 
 /** @param text mappings separated by semicolons @throws ProblemError `bad-request` about the first invalid one */
 export function parseRoleMappings(text: string, option: string): RoleMapping[] {
-  const parts = text.split(/[;\n]/).map((part) => part.trim());
-  const given = parts.filter((part) => part !== "");
+  const given = text
+    .split(/[;\n]/)
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
   if (given.length > maxMappings)
     throw new ProblemError("bad-request", `${option} can be given up to ${maxMappings} times, not ${given.length}`);
-  return given.map((part) => parseRoleMapping(part, option));
+  return (given.length > 0 ? given : [""]).map((part) => parseRoleMapping(part, option));
 }
 
 function parseRoleMapping(text: string, option: string): RoleMapping {

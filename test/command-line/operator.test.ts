@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
 import { openWorkspace, type Workspace } from "../support/programs/command.ts";
 
 describe("storefront operator", () => {
@@ -23,8 +24,8 @@ describe("storefront operator", () => {
       sites: ["garden", "toys"],
     });
     const list = await workspace.mustRun(["operator", "list"]);
-    expect(list.split("\n")[0]).toMatch(/^ID +NAME +SITES +ROLE +CREATED \(UTC\)$/);
-    expect(list).toMatch(/^1 +anna +all +all /m);
+    expect(list.split("\n")[0]).toMatch(/^ID +NAME +SITES +ROLE +SIGNS IN WITH +CREATED \(UTC\)$/);
+    expect(list).toMatch(/^1 +anna +all +all +links /m);
     expect(list).toMatch(/^2 +ben +garden, toys +all /m);
     await workspace.mustRun(["site", "remove", "toys", "--yes"]);
     const operators = await json("operator", "list");
@@ -136,6 +137,24 @@ describe("storefront operator", () => {
       "https://127.0.0.1:1/",
       "http://127.0.0.1:1/",
     ]);
+  });
+
+  test("prints a link for the console's public address, and without ordinary links, only break-glass ones", async () => {
+    await workspace.mustRun(["operator", "add", "anna"]);
+    writeFileSync(workspace.file("secret"), "s");
+    const env = {
+      STOREFRONT_ADMIN_URL: "https://console.example",
+      STOREFRONT_OIDC_ISSUER: "https://login.example",
+      STOREFRONT_OIDC_CLIENT_ID: "storefront",
+      STOREFRONT_OIDC_SECRET_FILE: workspace.file("secret"),
+      STOREFRONT_OIDC_ROLE: "groups=admins:all",
+    };
+    const link = (more: Record<string, string>, ...args: string[]) =>
+      workspace.run(["operator", "link", "anna", ...args], { env: { ...env, ...more } });
+    expect((await link({})).stdout).toMatch(/^https:\/\/console\.example\/#sign-in=\w{32}\n$/);
+    const none = { STOREFRONT_SIGN_IN_LINKS: "none" };
+    expect(await link(none)).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("--break-glass") });
+    expect(await link(none, "--break-glass")).toMatchObject({ code: 0, stdout: expect.stringContaining("#sign-in=") });
   });
 
   const bad: [string, string[], number, RegExp][] = [

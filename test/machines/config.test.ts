@@ -122,3 +122,66 @@ describe("--contact", () => {
     );
   });
 });
+
+describe("single sign-on", () => {
+  const complete = {
+    ADMIN_URL: "https://console.example",
+    OIDC_ISSUER: "https://login.example/realms/shop",
+    OIDC_CLIENT_ID: "storefront",
+    OIDC_SECRET_FILE: "/etc/storefront/secret",
+    OIDC_ROLE: "groups=admins:all; groups=urn:shop:garden:records@garden, orchard\nhttps://shop.example/roles=a=b:read",
+  };
+
+  test("has mappings with claims, values, roles and sites, and allows the console's hostname", () => {
+    const { singleSignOn, adminHosts, adminUrl } = readConfig({ ...complete, ADMIN_HOST: "other.example" });
+    expect(singleSignOn).toEqual({
+      issuer: "https://login.example/realms/shop",
+      clientId: "storefront",
+      secretFile: "/etc/storefront/secret",
+      mappings: [
+        { claim: "groups", value: "admins", role: "all", sites: undefined },
+        { claim: "groups", value: "urn:shop:garden", role: "records", sites: ["garden", "orchard"] },
+        { claim: "https://shop.example/roles", value: "a=b", role: "read", sites: undefined },
+      ],
+      sessionMs: 3_600_000,
+      consoleUrl: "https://console.example",
+    });
+    expect([adminHosts, adminUrl]).toEqual([["other.example", "console.example"], "https://console.example"]);
+  });
+
+  const faults: [settings: Record<string, string | undefined>, message: RegExp][] = [
+    [{ OIDC_CLIENT_ID: undefined }, /--oidc-issuer \(STOREFRONT_OIDC_ISSUER\) also needs --oidc-client-id/],
+    [{ OIDC_ROLE: undefined }, /also needs --oidc-role/],
+    [{ ADMIN_URL: undefined }, /also needs --admin-url/],
+    [{ OIDC_ISSUER: undefined }, /--oidc-client-id .* only works with --oidc-issuer/],
+    [{ OIDC_ISSUER: "http://login.example" }, /must be the provider's issuer/],
+    [{ OIDC_ISSUER: "https://login.example/?a" }, /must be the provider's issuer/],
+    [{ OIDC_ISSUER: "https://login.example/.well-known/openid-configuration" }, /without \/\.well-known/],
+    [{ OIDC_ISSUER: "login.example" }, /must be the provider's issuer/],
+    [{ ADMIN_URL: "http://console.example" }, /--admin-url .* http only works on this machine/],
+    [{ ADMIN_URL: "https://console.example/admin" }, /without a path/],
+    [{ ADMIN_URL: "console.example" }, /such as https:\/\/console\.example/],
+    [{ OIDC_SESSION: "4" }, /--oidc-session .* from 5 to 720/],
+    [{ OIDC_ROLE: "admins" }, /--oidc-role .* must be a claim, its value and a role/],
+    [{ OIDC_ROLE: "groups=admins" }, /must be a claim, its value and a role/],
+    [{ OIDC_ROLE: "groups=admins:" }, /must be one of all, records, read, not ""/],
+    [{ OIDC_ROLE: "groups=admins:administrator" }, /must be one of all, records, read, not "administrator"/],
+    [{ OIDC_ROLE: "groups=admins:all@" }, /a site's name is missing after @/],
+    [{ OIDC_ROLE: "groups=admins:all@garden,,toys" }, /a site's name is missing after @/],
+    [{ OIDC_ROLE: "preferred_username=anna:all" }, /people can change their own `preferred_username`/],
+    [{ OIDC_ROLE: Array(101).fill("groups=admins:all").join(";") }, /up to 100 times, not 101/],
+    [{ OIDC_ROLE: `groups=${"a".repeat(1000)}:all` }, /more than 1000 characters/],
+    [{ OIDC_ROLE: ";" }, /must be a claim, its value and a role/],
+    [{ SIGN_IN_LINKS: "no" }, /must be one of all, none/],
+  ];
+  test.each(faults)("can't be set up with %j", (settings, message) => {
+    expect(() => readConfig({ ...complete, ...settings })).toThrow(message);
+  });
+
+  test("is needed to turn links off, and works on this machine without TLS", () => {
+    expect(() => readConfig({ SIGN_IN_LINKS: "none" })).toThrow(/without --oidc-issuer .* nobody could sign in/);
+    expect(readConfig({ ...complete, SIGN_IN_LINKS: "none" }).signInLinks).toBe(false);
+    const local = { ADMIN_URL: "http://localhost:8081", OIDC_ISSUER: "http://127.0.0.1:9000" };
+    expect(readConfig({ ...complete, ...local }).adminUrl).toBe("http://localhost:8081");
+  });
+});
