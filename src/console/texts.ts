@@ -246,6 +246,7 @@ export const texts = {
   operators: {
     title: "People",
     explain: "Operators can sign in to this console. They use one-time links instead of passwords.",
+    explain_sso: "Operators can sign in to this console, with single sign-on or one-time links.",
     add: "Add operator",
     name: "Name",
     name_help: "Shown next to their changes in History.",

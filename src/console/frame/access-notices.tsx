@@ -4,7 +4,7 @@
 import { Alert, Button, Dialog, DialogContent, DialogTitle, Snackbar, Stack, Typography } from "@mui/material";
 import { type ReactNode, useEffect, useState } from "react";
 import { markSignedIn, probe, useServerAccess } from "../api/server-access.ts";
-import { reloadWithoutAddress, SignInForm } from "../session/session.tsx";
+import { onSignInElsewhere, reloadWithoutAddress, SignInForm } from "../session/session.tsx";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { useDocumentTitle } from "../shell/page.tsx";
 import { Link } from "../shell/router.tsx";
@@ -40,8 +40,7 @@ function SessionEnded() {
       else setOther(signedIn.operator ?? undefined);
     };
     void check();
-    window.addEventListener("focus", check);
-    return () => window.removeEventListener("focus", check);
+    return onSignInElsewhere(check);
   }, [id]);
   const names = { operator, other: other ?? "" };
   return (

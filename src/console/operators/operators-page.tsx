@@ -51,9 +51,11 @@ type OpenOperator =
 export function OperatorsPage() {
   const query = useRead<OperatorsResponse>("/operators");
   const [open, setOpen] = useState<OpenOperator>();
+  const { singleSignOn } = useSignInWays();
+  const explain = translate(singleSignOn ? "operators.explain_sso" : "operators.explain");
   const add = <NewButton text={translate("operators.add")} onClick={() => setOpen({ kind: "new" })} />;
   return (
-    <Page title={translate("operators.title")} explain={translate("operators.explain")} actions={add}>
+    <Page title={translate("operators.title")} explain={explain} actions={add}>
       <ViewOnlyNotice right="settings" />
       <QueryResult query={query}>
         {({ operators }) => <OperatorList operators={operators} onOpen={setOpen} />}

@@ -143,8 +143,25 @@ function secretIn(text: string): string | undefined {
  * Signs in with a link, or after coming back from the provider.
  * @throws HttpError with the status 409 if another operator is signed in, see `operatorIn`
  */
-function redeem(body: SignInBody): Promise<SessionInfo> {
-  return callApi("POST", "/session", body);
+async function redeem(body: SignInBody): Promise<SessionInfo> {
+  const session = await callApi<SessionInfo>("POST", "/session", body);
+  const channel = new BroadcastChannel(signInChannel);
+  channel.postMessage(session.id);
+  channel.close();
+  return session;
+}
+
+const signInChannel = "storefront-sign-in";
+
+/** Calls `listener` when someone may have signed in in another tab or window. Returns a function that stops that. */
+export function onSignInElsewhere(listener: () => void): () => void {
+  const channel = new BroadcastChannel(signInChannel);
+  channel.addEventListener("message", listener);
+  window.addEventListener("focus", listener);
+  return () => {
+    channel.close();
+    window.removeEventListener("focus", listener);
+  };
 }
 
 /** Returns the signed-in operator's ID, if a request was rejected because its page or link is another operator's. */
@@ -218,19 +235,19 @@ export function SignInForm({ fault: before, staysOnPage = false, onSignedIn }: S
   }
   if (!singleSignOn) return <LinkForm fault={before} onSignedIn={onSignedIn} />;
   return (
-    <>
+    <Stack spacing={2}>
       {singleSignOn === "down" && !fault && <Alert severity="warning">{translate("session.failed_down")}</Alert>}
       {fault && <Alert severity="error">{fault}</Alert>}
-      <Button variant="contained" onClick={signInWithProvider} sx={{ alignSelf: "stretch" }}>
+      <Button variant="contained" onClick={signInWithProvider}>
         {translate(staysOnPage ? "session.continue_sso" : "session.sign_in_sso")}
       </Button>
       {links && (
         <>
-          <Divider sx={{ my: 2 }}>{translate("session.or")}</Divider>
+          <Divider>{translate("session.or")}</Divider>
           <LinkForm isSecond onSignedIn={onSignedIn} />
         </>
       )}
-    </>
+    </Stack>
   );
 }
 

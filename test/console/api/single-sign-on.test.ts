@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setSystem
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { SessionInfo, SessionResponse } from "../../../src/admin/api/types.ts";
 import {
   listOperators,
   removeOperator,
@@ -139,7 +140,8 @@ async function redeem(jar: CookieJar, insteadOf?: number) {
   };
 }
 
-const sessionOf = async (jar: CookieJar) => (await send(jar, "GET", "/operator/session")).json();
+const sessionOf = async (jar: CookieJar) =>
+  (await (await send(jar, "GET", "/operator/session")).json()) as SessionInfo & Pick<SessionResponse, "ways">;
 const reasons = () => log.flatMap(({ reason }) => reason ?? []);
 
 test("a person with a mapped group gets an operator, a role and a session of one hour", async () => {
@@ -529,7 +531,10 @@ describe("without ordinary links", () => {
     await server.addOperator("root");
     const link = await createSignInLink(server.engine, "root", Date.now());
     const refused = await send(new CookieJar(), "POST", "/operator/session", { link });
-    expect([refused.status, (await refused.json()).detail]).toEqual([401, expect.stringContaining("--break-glass")]);
+    expect([refused.status, ((await refused.json()) as { detail: string }).detail]).toEqual([
+      401,
+      expect.stringContaining("--break-glass"),
+    ]);
     issuer.claims = { sub: "u1", groups: ["storefront-admins"] };
     const jar = new CookieJar();
     const { id } = await signIn(jar);
