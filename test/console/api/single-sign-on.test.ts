@@ -22,6 +22,7 @@ import {
   type TestIssuer,
 } from "../../support/console/issuer.ts";
 import { startTestConsole, type TestConsole } from "../../support/console/server.ts";
+import { type EngineKind, engines } from "../../support/engine/engines.ts";
 
 const consoleUrl = "https://console.example";
 const roles = [
@@ -556,6 +557,25 @@ describe("without ordinary links", () => {
       expect.objectContaining({ level: 40, msg: "signed in with a break-glass link", operator: "anna" }),
     );
   });
+});
+
+test("on PostgreSQL, operators and sessions work the same", async () => {
+  const kind = engines.find(({ name }) => name === "PostgreSQL") as EngineKind;
+  await kind.open();
+  try {
+    await open({ DATABASE: await kind.newDatabase() });
+    const jar = new CookieJar();
+    const { id } = await signIn(jar);
+    issuer.claims = { sub: "u1", preferred_username: "x", groups: ["storefront-admins"] };
+    expect(await signIn(jar)).toMatchObject({ id, operator: "anna", role: "all" });
+    issuer.claims = { sub: "u1", groups: [] };
+    expect(await comeBack(new CookieJar())).toBe("/#sign-in-failed=no_access");
+    expect((await sessionOf(jar)).operator).toBeNull();
+    await server.stop();
+    server = shared.server;
+  } finally {
+    await kind.close();
+  }
 });
 
 test("the client secret is read for each sign-in, and must be there at the start", async () => {
