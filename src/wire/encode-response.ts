@@ -143,6 +143,7 @@ const reasons = {
   200: "OK",
   201: "Created",
   204: "No Content",
+  303: "See Other",
   304: "Not Modified",
   400: "Bad Request",
   401: "Unauthorized",

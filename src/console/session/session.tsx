@@ -144,7 +144,8 @@ function secretIn(text: string): string | undefined {
  * @throws HttpError with the status 409 if another operator is signed in, see `operatorIn`
  */
 async function redeem(body: SignInBody): Promise<SessionInfo> {
-  const session = await callApi<SessionInfo>("POST", "/session", body);
+  const { ways, ...session } = await callApi<SessionInfo & Pick<SessionResponse, "ways">>("POST", "/session", body);
+  setSignInWays(ways);
   const channel = new BroadcastChannel(signInChannel);
   channel.postMessage(session.id);
   channel.close();

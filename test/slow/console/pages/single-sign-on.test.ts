@@ -107,6 +107,7 @@ test("operators who use single sign-on are marked, have no link, and can't be ed
   await page.getByRole("button", { name: "Sign in with single sign-on" }).click();
   const row = page.getByRole("row", { name: /^anna/ });
   await row.getByText("Single sign-on").waitFor();
+  await page.getByText("with single sign-on or one-time links").waitFor();
   expect(await page.getByRole("button", { name: "Sign-in link for root" }).count()).toBe(1);
   expect(await page.getByRole("button", { name: "Sign-in link for anna" }).count()).toBe(0);
   await page.getByRole("button", { name: "Actions for anna" }).click();
