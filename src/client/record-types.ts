@@ -153,7 +153,7 @@ export interface Webhook {
   Status: string;
   /** Why it has this status. Empty for `active`. At most 300 characters. */
   Detail: string;
-  /** How many changes haven't been sent yet. Empty if unknown. At most 20 characters. */
+  /** How many changes haven't been sent yet. With `Resources`, counting stops at about 10,000. Empty if unknown. At most 20 characters. */
   Behind: string;
   /** The cursor after the last change it has sent. At most 100 characters. */
   Cursor: string;

@@ -181,7 +181,9 @@ function rewindCommand(): Command {
       const point = parseDeliveryStart("--since", options.since);
       const webhook = await withEngine(options, (engine) => rewindWebhook(engine, id, point));
       printResult(options, toWebhookInfo(webhook), []);
-      printMessage(`webhook ${id} will continue after ${webhook.state?.cursor}, ${webhook.lag} changes behind`);
+      printMessage(
+        `webhook ${id} will continue after ${webhook.state?.cursor}, ${describeBacklog(webhook)} changes behind`,
+      );
     });
 }
 
@@ -236,8 +238,11 @@ function collectResource(value: string, before: readonly Resource[] = []): reado
 }
 
 function toWebhookRow(webhook: ListedWebhook): string[] {
-  const { ID, siteName, URL: url, Resources, Key, Created, lag, status, detail } = webhook;
-  const shown = detail === "" ? status : `${status}: ${detail}`;
+  const { ID, siteName, URL: url, Resources, Key, Created, Paused, PausedBy, status, detail } = webhook;
+  // The reason already names a key or what went wrong, but not the operator.
+  const by = PausedBy.includes(":") ? `${PausedBy}, ` : "";
+  const since = status !== "paused" || Paused === "" ? "" : ` (${by}${toMinute(Paused)} UTC)`;
+  const shown = detail === "" ? status : `${status}: ${detail}${since}`;
   return [
     `${ID}`,
     siteName,
@@ -245,9 +250,14 @@ function toWebhookRow(webhook: ListedWebhook): string[] {
     Resources || "all",
     Key || "operator",
     toMinute(Created),
-    `${lag ?? "unknown"}`,
+    describeBacklog(webhook),
     shown,
   ];
+}
+
+function describeBacklog({ backlog }: ListedWebhook): string {
+  if (!backlog) return "unknown";
+  return backlog.isMinimum ? `at least ${backlog.changes}` : `${backlog.changes}`;
 }
 
 function toAttemptTable(attempts: readonly KeptAttempt[]): string[] {

@@ -439,6 +439,8 @@ export const texts = {
     paused: "Paused",
     incomplete: "Incomplete",
     behind_changes: "%{count} change queued |||| %{count} changes queued",
+    behind_minimum: "at least %{count} change queued |||| at least %{count} changes queued",
+    behind_counting: "counting queued changes…",
     behind_unknown: "changes queued",
     up_to_date: "up to date",
     next_try: "next attempt",

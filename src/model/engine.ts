@@ -160,6 +160,9 @@ export interface EngineCommits {
  * outcome is unknown: all of it was committed, or none.
  */
 export interface Engine extends EngineCommits, EngineMaintenance, EngineMonitoring, WebhookStore, CredentialStore {
+  /** Who makes the changes, as in the journal (system/with-actor.ts). Undefined for a server's own work. */
+  readonly actor?: string;
+
   /** Whether reads block this thread. If so, frequent callers pause longer. */
   readonly readsOnThisThread: boolean;
 
@@ -239,6 +242,9 @@ export interface Engine extends EngineCommits, EngineMaintenance, EngineMonitori
 
   /** Reads up to `limit` journal entries after `revision`, in order. If some were pruned, it starts at the oldest that's left. */
   readJournalPage(site: number, revision: number, limit: number): Promise<JournalPage>;
+
+  /** Counts a site's journal entries after revision `after`, up to `through`, by resource. Takes time proportional to their number. */
+  countChanges(site: number, after: number, through: number): Promise<ReadonlyMap<string, number>>;
 
   /**
    * Deletes a site's oldest journal entries: up to revision `through`, at most `most` at a time, and never the last one. The same transaction saves

@@ -36,6 +36,11 @@ export const webhook = defineResource({
       description: "Why it is paused.",
       example: "the receiver responded with 410",
     }),
+    PausedBy: text({
+      max: 255,
+      description: "Who paused it, as in the journal. Empty if it isn't paused, or nobody in particular did.",
+      example: "console:anna",
+    }),
     Key: text({
       max: 24,
       description: "Prefix of the API key that made it. Empty if an operator did.",
@@ -93,7 +98,12 @@ export const shownWebhook = defineResource({
     Resources: { ...resources, description: `${resources.description} Empty for all.` },
     Status: text({ max: 20, description: "`active`, `failing`, `paused` or `incomplete`.", example: "active" }),
     Detail: text({ max: 300, description: "Why it has this status. Empty for `active`.", example: "" }),
-    Behind: text({ max: 20, description: "How many changes haven't been sent yet. Empty if unknown.", example: "0" }),
+    Behind: text({
+      max: 20,
+      description:
+        "How many changes haven't been sent yet. With `Resources`, counting stops at about 10,000. Empty if unknown.",
+      example: "0",
+    }),
     Cursor: text({
       max: 100,
       description: "The cursor after the last change it has sent.",

@@ -54,6 +54,8 @@ export interface WebhookRecord {
   /** When the webhook was paused (ISO 8601); empty if it isn't. */
   readonly Paused: string;
   readonly Reason: string;
+  /** An actor, as in the journal; empty if it isn't paused, or nobody in particular did it. */
+  readonly PausedBy: string;
   /** Prefix of the API key that made it; empty if an operator did. */
   readonly Key: string;
   /** Like a site's. Refreshing a sandbox keeps it too. */

@@ -29,6 +29,7 @@ export function withActor(engine: Engine, actor: string, run: string): Engine {
   const wrapper: Engine = {
     ...engine,
     ...commits,
+    actor,
     replaceAllData: (rows, save, amend) => engine.replaceAllData(rows, save, amend && addToAmend(amend)),
   };
   shareSystemRecords(engine, wrapper);

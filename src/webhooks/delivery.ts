@@ -24,6 +24,7 @@ import { webhook as webhookResource } from "../resources/webhook.ts";
 import { type FeedPage, readCursorAt, readFeedPage } from "../store/changes/feed.ts";
 import { revisionInCursor } from "../store/database/cursor.ts";
 import { toInstant } from "../system/system-changes.ts";
+import type { WebhookRecord } from "../system/system-records.ts";
 import type { ServedWebhook, SystemSiteIndex } from "../system/system-site-index.ts";
 import { toDeliveryPolicy } from "./address-policy.ts";
 import type { Clock } from "./clock.ts";
@@ -48,7 +49,11 @@ import {
   type WebhookEvent,
 } from "./webhook-event.ts";
 
-export type RunnerEngine = Pick<Engine, "readHeads" | "readJournalPage" | "readDatabaseId" | "commit"> & WebhookStore;
+export type RunnerEngine = Pick<
+  Engine,
+  "readHeads" | "readJournalPage" | "countChanges" | "readDatabaseId" | "commit"
+> &
+  WebhookStore;
 
 /** `delivered`: 2xx. `refused`: any other status. `failed`: no response. `interrupted`: aborted by this process. */
 export type AttemptOutcome = "delivered" | "refused" | "failed" | "interrupted";
@@ -348,12 +353,12 @@ async function pause(
   { engine, clock }: DeliveryDependencies,
 ): Promise<boolean> {
   const at = clock.now();
-  const paused = await changePause(engine, webhook, { Paused: toInstant(at), Reason: reason }, at);
+  const paused = await changePause(engine, webhook, { Paused: toInstant(at), Reason: reason, PausedBy: actor }, at);
   const [state] = await engine.readWebhookStates([webhook]);
   if (paused?.kind !== "done" || state?.resumes === before.resumes) return paused?.kind === "done";
   // `webhook resume` changes the state before the record, so our pause came too late. We undo it, unless the record has changed since.
   const version = versionOf(paused.epoch, paused.revision);
-  await changePause(engine, webhook, { Paused: "", Reason: "" }, at, version);
+  await changePause(engine, webhook, { Paused: "", Reason: "", PausedBy: "" }, at, version);
   return false;
 }
 
@@ -361,7 +366,7 @@ async function pause(
 async function changePause(
   engine: RunnerEngine,
   { webhook: id }: ServedWebhook,
-  values: { readonly Paused: string; readonly Reason: string },
+  values: Pick<WebhookRecord, "Paused" | "Reason" | "PausedBy">,
   at: number,
   version?: string,
 ) {

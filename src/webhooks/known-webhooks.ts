@@ -18,6 +18,8 @@ export interface KnownWebhook {
   readonly state: WebhookState;
   /** Its site's head. */
   readonly head: Head;
+  /** Names of the resources it follows. */
+  readonly resources: ReadonlySet<string>;
 }
 
 /** Skips webhooks that may not deliver from this database. @returns by ID */
@@ -33,7 +35,13 @@ export async function readKnownWebhooks(
   const sites = [...new Set(states.map(({ site }) => site))];
   const all = await readInChunks(sites, rowsPerRead, (some) => engine.readHeads(some));
   const heads = new Map(sites.map((site, index) => [site, all[index] as Head]));
-  return new Map(states.map((state) => [state.webhook, { state, head: heads.get(state.site) as Head }]));
+  const resources = new Map(active.map((served) => [served.webhook, served.resources]));
+  return new Map(
+    states.map((state) => [
+      state.webhook,
+      { state, head: heads.get(state.site) as Head, resources: resources.get(state.webhook) ?? new Set<string>() },
+    ]),
+  );
 }
 
 /** Whether there may be something to deliver now. @param now milliseconds since 1970 */

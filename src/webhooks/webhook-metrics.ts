@@ -3,17 +3,18 @@
 import { counter, gauge, type MetricFamily } from "../lib/metrics.ts";
 import { revisionInCursor } from "../store/database/cursor.ts";
 import type { SystemSiteIndex } from "../system/system-site-index.ts";
+import { countBacklog } from "./backlog.ts";
 import type { AttemptOutcome, RunnerEngine } from "./delivery.ts";
 import type { KnownWebhook } from "./known-webhooks.ts";
 import type { WebhookRunner } from "./runner.ts";
 
-/** Only the webhooks with the most undelivered changes get their own series. */
+/** Only the webhooks whose sites have changed most since their last delivery get their own series. */
 const maxSeries = 100;
 
 export type AttemptCounts = Record<AttemptOutcome, number>;
 
 interface MetricSources {
-  readonly engine: Pick<RunnerEngine, "readJournalPage">;
+  readonly engine: Pick<RunnerEngine, "readJournalPage" | "countChanges">;
   readonly index: SystemSiteIndex;
   readonly runner: WebhookRunner;
   readonly attempts: AttemptCounts;
@@ -30,10 +31,12 @@ export async function webhookFamilies({
   now,
 }: MetricSources): Promise<MetricFamily[]> {
   const { webhooks, pausedWebhooks } = index.counts;
-  const lags = [...runner.knownWebhooks.values(), ...runner.pausedByServer.values()]
-    .map(toLag)
-    .filter(({ changes }) => changes > 0);
-  const furthest = lags.sort((a, b) => b.changes - a.changes).slice(0, maxSeries);
+  const late = [...runner.knownWebhooks.values(), ...runner.pausedByServer.values()]
+    .filter((known) => revisionsBehind(known) > 0)
+    .sort((a, b) => revisionsBehind(b) - revisionsBehind(a));
+  const counted: Lag[] = [];
+  for (const known of late.slice(0, maxSeries)) counted.push(await toLag(engine, known));
+  const furthest = counted.filter(({ changes }) => changes > 0);
   const seconds = await Promise.all(furthest.map((lag) => secondsBehind(engine, lag, now())));
   const labelled = (values: readonly number[]) =>
     furthest.map(({ labels }, i) => [labels, values[i] as number] as const);
@@ -51,10 +54,15 @@ export async function webhookFamilies({
       runner.pausedByServer.size,
       "max",
     ),
-    gauge("storefront_webhooks_behind", "Webhooks with undelivered changes.", lags.length, "max"),
+    gauge(
+      "storefront_webhooks_behind",
+      "Webhooks with undelivered changes.",
+      late.length - counted.length + furthest.length,
+      "max",
+    ),
     gauge(
       "storefront_webhook_lag_changes",
-      "Undelivered changes, for the 100 webhooks that are furthest behind.",
+      "Undelivered changes, for the 100 webhooks that are furthest behind. For some resources only, counting stops at about 10,000.",
       labelled(furthest.map(({ changes }) => changes)),
       "max",
     ),
@@ -70,14 +78,23 @@ export async function webhookFamilies({
 interface Lag {
   readonly labels: { readonly webhook: string };
   readonly site: number;
-  /** Last delivered revision. */
+  /** The oldest undelivered revision. If no attempt was made since the last delivery, it may be a change the webhook doesn't follow. */
   readonly revision: number;
   readonly changes: number;
 }
 
-function toLag({ state: { webhook, site, cursor }, head }: KnownWebhook): Lag {
-  const revision = revisionInCursor(cursor);
-  return { labels: { webhook: String(webhook) }, site, revision, changes: Math.max(0, head.revision - revision) };
+function revisionsBehind({ state: { cursor }, head }: KnownWebhook): number {
+  return Math.max(0, head.revision - revisionInCursor(cursor));
+}
+
+/** Falls back to the site's changes if the webhook's own can't be counted. */
+async function toLag(engine: MetricSources["engine"], known: KnownWebhook): Promise<Lag> {
+  const { state, head, resources } = known;
+  const { webhook, site, cursor, first } = state;
+  const backlog = await countBacklog(engine, state, head, resources).catch(() => undefined);
+  // If none of those counted so far are for this webhook, there may still be one.
+  const changes = backlog ? backlog.changes || Number(backlog.isMinimum) : revisionsBehind(known);
+  return { labels: { webhook: String(webhook) }, site, revision: first || revisionInCursor(cursor) + 1, changes };
 }
 
 /** Age of the oldest undelivered change; 0 if it can't be read. */
@@ -87,7 +104,7 @@ async function secondsBehind(
   now: number,
 ): Promise<number> {
   try {
-    const [entry] = (await engine.readJournalPage(site, revision, 1)).entries;
+    const [entry] = (await engine.readJournalPage(site, revision - 1, 1)).entries;
     return entry ? Math.max(0, now - entry.at) / 1000 : 0;
   } catch {
     return 0;

@@ -8,7 +8,7 @@ import { removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite, getSite, setSite, summarizeSite } from "../../src/operator/sites/sites.ts";
 import type { DeliveryStart } from "../../src/operator/webhooks/delivery-start.ts";
 import { createWebhook } from "../../src/operator/webhooks/webhook-creation.ts";
-import { getWebhook, listWebhooks, webhookRefOf } from "../../src/operator/webhooks/webhook-list.ts";
+import { getWebhook, listWebhooks, toWebhookInfo, webhookRefOf } from "../../src/operator/webhooks/webhook-list.ts";
 import {
   changeWebhookUrl,
   pauseWebhook,
@@ -22,6 +22,7 @@ import { allResources } from "../../src/resources/all.ts";
 import { readCursorAt, readFeedPage } from "../../src/store/changes/feed.ts";
 import { openEngine } from "../../src/store/open.ts";
 import type { SiteRecord } from "../../src/system/system-records.ts";
+import { withActor } from "../../src/system/with-actor.ts";
 import type { AddressPolicy } from "../../src/webhooks/address-policy.ts";
 import { engines } from "../support/engine/engines.ts";
 import { createIntent } from "../support/engine/intents.ts";
@@ -57,8 +58,8 @@ describe.each(engines)("webhooks on $name", (kind) => {
     await kind.close();
   });
 
-  const add = (since: DeliveryStart = "now", to = url) =>
-    createWebhook(engine, site, { url: to, resources: [], since }, policy, now);
+  const add = (since: DeliveryStart = "now", to = url, resource = "") =>
+    createWebhook(engine, site, { url: to, resources: resourceOf(resource), since }, policy, now);
   const change = (at: number) => engine.commit([createIntent({ site: site.ID, at })]);
   const cursorOf = async (revision: number) =>
     readCursorAt(engine, site.ID, { revision, epoch: (await engine.readHeads([site.ID]))[0]?.epoch ?? "" });
@@ -129,12 +130,12 @@ describe.each(engines)("webhooks on $name", (kind) => {
       siteName: "shop",
       status: "active",
       detail: "",
-      lag: 0,
+      backlog: { changes: 0, isMinimum: false },
     });
     expect(webhook.state).toMatchObject({ home: await engine.readDatabaseId(), rewinds: 0, first: 0, holder: null });
     expect(await engine.readWebhookSecrets({ site: 1, webhook: 1 })).toEqual([{ secret, createdAt: now, until: null }]);
     await change(now);
-    expect((await getWebhook(engine, 1)).lag).toBe(1);
+    expect((await getWebhook(engine, 1)).backlog?.changes).toBe(1);
     expect(await engine.findInconsistencies()).toEqual([]);
     expect((await summarizeSite(engine, "shop", now)).webhooks).toBe(2);
   });
@@ -157,14 +158,49 @@ describe.each(engines)("webhooks on $name", (kind) => {
       [{ at: now + 99 }, 3],
     ];
     for (const [point, revision] of cases)
-      expect([point, (await add(point)).webhook.lag]).toEqual([point, 3 - revision]);
+      expect([point, (await add(point)).webhook.backlog?.changes]).toEqual([point, 3 - revision]);
     expect(await codeOf(add({ cursor: "0123456789ab.2" }))).toBe("gone");
     expect(await codeOf(add({ cursor: page.next.replace(".2", ".3") }))).toBe("gone");
     await engine.pruneJournal(1, 2, 10);
     expect(await codeOf(add({ cursor: "0.0" }))).toBe("gone");
     expect(await codeOf(add({ at: now + 5 }))).toBe("gone");
-    expect((await add({ at: now + 9 })).webhook.lag).toBe(1);
+    expect((await add({ at: now + 9 })).webhook.backlog?.changes).toBe(1);
     expect((await listWebhooks(engine)).length).toBe(cases.length + 1);
+  });
+
+  test("the backlog counts the changes to a webhook's resources, a limited number of entries at a time", async () => {
+    const { webhook } = await add("now", url, "location");
+    const backlog = async () => (await getWebhook(engine, webhook.ID)).backlog;
+    const location = createIntent({ site: site.ID, resource: "location" });
+    const brands = (count: number) => Array.from({ length: count }, () => createIntent({ site: site.ID }));
+    await engine.commit([...brands(2), location, ...brands(1)]);
+    expect(await backlog()).toEqual({ changes: 1, isMinimum: false });
+    for (let i = 0; i < 26; i++) await engine.commit(brands(1000));
+    await engine.commit([location]);
+    // Each call counts what the ones before it haven't, also when they run at the same time.
+    expect(await backlog()).toEqual({ changes: 1, isMinimum: true });
+    expect(await Promise.all([backlog(), backlog()])).toEqual(Array(2).fill({ changes: 2, isMinimum: false }));
+    expect((await rewindWebhook(engine, webhook.ID, "now")).backlog).toEqual({ changes: 0, isMinimum: false });
+    expect((await add({ cursor: "0.0" })).webhook.backlog).toEqual({ changes: 26_005, isMinimum: false });
+    const { backlog: all } = (await add({ cursor: "0.0" }, url, "brand")).webhook;
+    expect([all?.isMinimum, Number(all?.changes) >= 10_000]).toEqual([true, true]);
+  });
+
+  test("a pause says who did it and when, until the webhook is resumed", async () => {
+    await add();
+    const by = (actor: string) => withActor(engine, actor, "run");
+    const pause = async (actor: string, at: number, reason?: string) =>
+      toWebhookInfo(await pauseWebhook(by(actor), 1, at, reason));
+    expect(await pause("sfk_AbCd1234", now, "paused by the API key sfk_AbCd1234")).toMatchObject({
+      pausedBy: "sfk_AbCd1234",
+    });
+    const paused = { pausedBy: "console:anna", paused: new Date(now + 1).toISOString() };
+    expect(await pause("console:anna", now + 1)).toMatchObject(paused);
+    expect(await pause("operator:ben", now + 2)).toMatchObject(paused);
+    expect(await pause("sfk_AbCd1234", now + 3, "paused by the API key sfk_AbCd1234")).toMatchObject(paused);
+    expect(toWebhookInfo(await resumeWebhook(by("operator:ben"), 1, policy, now))).toMatchObject({
+      ...{ paused: null, pausedBy: null, status: "active" },
+    });
   });
 
   test("a site has at most 20 webhooks, even if they're added at the same time", async () => {
@@ -243,7 +279,10 @@ describe.each(engines)("webhooks on $name", (kind) => {
     await engine.acquireWebhookLease(key, "runner", 60_000);
     const values = { first: 1, last: 3, goneAt: 4, failures: 2, failingSince: 1, nextAt: now * 2 } as const;
     await engine.compareAndSetWebhook(key, { holder: "runner", cursor, rewinds: 0, resumes: 0 }, values);
-    expect(await rewindWebhook(engine, 1, { at: now + 5 })).toMatchObject({ lag: 2, status: "active" });
+    expect(await rewindWebhook(engine, 1, { at: now + 5 })).toMatchObject({
+      backlog: { changes: 2 },
+      status: "active",
+    });
     const none = { first: 0, last: 0, goneAt: null, failures: 0, failingSince: null, nextAt: 0 };
     expect(await stateOf(1)).toMatchObject({ rewinds: 1, ...none, holder: "runner" });
     expect(

@@ -307,10 +307,14 @@ export interface WebhookInfo {
   /** Prefix of the API key that made it; null if an operator did. */
   readonly key: string | null;
   readonly paused: string | null;
+  /** Who paused it, as in the journal; null if nobody in particular did. */
+  readonly pausedBy: string | null;
   readonly status: "active" | "failing" | "paused" | "incomplete";
   readonly detail: string;
   /** Number of changes not delivered yet; null if the cursor belongs to another epoch. */
   readonly behind: number | null;
+  /** Whether there may be more, because counting them all would have taken too long. */
+  readonly behindIsMinimum: boolean;
   readonly cursor: string | null;
   /** How often the webhook was rewound. */
   readonly rewinds: number;

@@ -3,6 +3,7 @@
 import { Alert, Box, Button, Card, CardActions, CardContent, Chip, Collapse, Stack, Typography } from "@mui/material";
 import { useState } from "react";
 import type { ListedWebhookInfo } from "../../admin/api/types.ts";
+import { nameOfActor } from "../history/description.tsx";
 import { ActionMenu } from "../shell/action-menu.tsx";
 import { pluralOf, useCan, useDeclared } from "../shell/site-context.ts";
 import { capitalize, toNumber } from "../text/locale.ts";
@@ -72,14 +73,21 @@ function Actions({ webhook: { url, status }, onTask }: WebhookCardProps) {
 }
 
 /** A webhook's resources, how many changes are queued, which key made it, and its last attempt. */
-function Facts({ webhook: { resources, behind, last, key } }: { readonly webhook: ListedWebhookInfo }) {
+function Facts({
+  webhook: { resources, behind, behindIsMinimum, last, key },
+}: {
+  readonly webhook: ListedWebhookInfo;
+}) {
   const declared = useDeclared();
   const lag =
     behind === null
       ? translate("webhooks.behind_unknown")
       : behind === 0
-        ? translate("webhooks.up_to_date")
-        : translate("webhooks.behind_changes", { smart_count: behind, count: toNumber(behind) });
+        ? translate(behindIsMinimum ? "webhooks.behind_counting" : "webhooks.up_to_date")
+        : translate(behindIsMinimum ? "webhooks.behind_minimum" : "webhooks.behind_changes", {
+            smart_count: behind,
+            count: toNumber(behind),
+          });
   const names = resources.map((path) => pluralOf(declared.resources, path));
   const what =
     names.length === 0
@@ -107,7 +115,7 @@ interface StateProps {
 
 /** Why a webhook isn't delivering, what happens next, and the action that helps. Shows nothing if it's working. */
 function State({ webhook, onTask }: StateProps) {
-  const { status, detail, reason, nextAt } = webhook;
+  const { status, detail, reason, nextAt, paused, pausedBy } = webhook;
   if (status === "active") return null;
   const isTrying = isRetried(webhook);
   const task = status === "failing" ? "retry" : status === "paused" ? "resume" : undefined;
@@ -129,6 +137,14 @@ function State({ webhook, onTask }: StateProps) {
         <>
           {" · "}
           {translate("webhooks.next_try")} <When at={nextAt} />
+        </>
+      )}
+      {status === "paused" && paused && (
+        <>
+          {" · "}
+          {/* The detail already names a key or what went wrong, but not the operator. */}
+          {pausedBy?.includes(":") && `${nameOfActor({ actor: pausedBy, actorLabel: null })}, `}
+          <When at={paused} />
         </>
       )}
     </Alert>

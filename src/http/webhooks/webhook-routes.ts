@@ -308,7 +308,7 @@ function respondWithList({ context, format }: Call, resource: Resource, items: r
 }
 
 function toShown(webhook: ListedWebhook, key: ApiKey, secret = "") {
-  const { ID, URL: url, Resources, status, detail, lag, state, Created, Key } = webhook;
+  const { ID, URL: url, Resources, status, detail, backlog, state, Created, Key } = webhook;
   const isOwn = Key !== "" && [key.prefix, ...key.formerPrefixes].includes(Key);
   return {
     ID,
@@ -316,7 +316,7 @@ function toShown(webhook: ListedWebhook, key: ApiKey, secret = "") {
     Resources,
     Status: status,
     Detail: detail,
-    Behind: lag === undefined ? "" : String(lag),
+    Behind: backlog ? String(backlog.changes) : "",
     Cursor: state?.cursor ?? "",
     Created,
     Key,

@@ -276,7 +276,7 @@ function rotatedSecrets(system: RestoredSystem, now: number): Found[] {
     if (present && !system.limits.isRotated(present.secret))
       return [{ ...shown, change: "rotated", webhooks: [{ key, secrets: [present, ...older] }] }];
     const unknown = { secret: createWebhookSecret(), createdAt: now, until: null };
-    const pause = { Paused: record.Paused || toInstant(now), Reason: lostSecretReason };
+    const pause = { Paused: record.Paused || toInstant(now), Reason: lostSecretReason, PausedBy: "" };
     const intents = [toUpdateIntent(webhookResource, record.ID, pause, now)];
     return [{ ...shown, change: "unsigned", intents, webhooks: [{ key, secrets: [unknown] }] }];
   });

@@ -4,6 +4,7 @@ import { readInChunks } from "../../lib/yielding.ts";
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
+import { publicResources } from "../../model/resource.ts";
 import {
   type DeliveryAttempt,
   type DeliveryExchange,
@@ -12,7 +13,7 @@ import {
   type WebhookRef,
   type WebhookState,
 } from "../../model/webhooks.ts";
-import { tryParseCursorRevision } from "../../store/database/cursor.ts";
+import { allResources } from "../../resources/all.ts";
 import { readSystemRecords } from "../../system/read-system-records.ts";
 import { toInstant } from "../../system/system-changes.ts";
 import {
@@ -20,8 +21,10 @@ import {
   type SiteRecord,
   type SystemRecords,
   splitWords,
+  toWebhook,
   type WebhookRecord,
 } from "../../system/system-records.ts";
+import { type Backlog, countBacklog } from "../../webhooks/backlog.ts";
 import { suspensionOf } from "../sites/sandboxes.ts";
 
 /** `incomplete`: has no state and no secret, because `webhook add` was interrupted. */
@@ -35,13 +38,13 @@ export interface ListedWebhook extends WebhookRecord {
   readonly detail: string;
   /** Undefined if the webhook is incomplete. */
   readonly state: WebhookState | undefined;
-  /** Changes it has neither delivered nor skipped; undefined if its cursor belongs to another epoch. */
-  readonly lag: number | undefined;
+  /** Changes it has yet to deliver; undefined if it's incomplete, or its cursor belongs to another epoch. */
+  readonly backlog: Backlog | undefined;
 }
 
 /** The JSON that commands print and the console's API returns. */
 export function toWebhookInfo({ state, siteName, ...webhook }: ListedWebhook) {
-  const { ID: id, URL: url, Resources, Created: created, Paused, status, detail, lag } = webhook;
+  const { ID: id, URL: url, Resources, Created: created, Paused, PausedBy, status, detail, backlog } = webhook;
   const { cursor = null, rewinds = 0, failures = 0, failingSince = null, nextAt = 0 } = state ?? {};
   return {
     id,
@@ -51,9 +54,11 @@ export function toWebhookInfo({ state, siteName, ...webhook }: ListedWebhook) {
     created,
     key: webhook.Key || null,
     paused: Paused || null,
+    pausedBy: PausedBy || null,
     status,
     detail,
-    behind: lag ?? null,
+    behind: backlog?.changes ?? null,
+    behindIsMinimum: backlog?.isMinimum ?? false,
     cursor,
     rewinds,
     failures,
@@ -113,8 +118,8 @@ export async function getDeliveryExchange(
 
 /** The webhook's record as it's stored. */
 export function toWebhookRecord(webhook: ListedWebhook): WebhookRecord {
-  const { ID, Site, URL: url, Resources, Created, Paused, Reason, Key, UID } = webhook;
-  return { ID, Site, URL: url, Resources, Created, Paused, Reason, Key, UID };
+  const { ID, Site, URL: url, Resources, Created, Paused, Reason, PausedBy, Key, UID } = webhook;
+  return { ID, Site, URL: url, Resources, Created, Paused, Reason, PausedBy, Key, UID };
 }
 
 /** By ID. */
@@ -154,19 +159,17 @@ async function toListed(
   const read = await readInChunks(siteIds, maxHeads, (some) => engine.readHeads(some));
   const heads = new Map(siteIds.map((id, index) => [id, read[index] as Head]));
   const sites = sitesOf(records, system);
-  return records.map((record) => {
+  const names = new Map(publicResources(allResources).map(({ path, name }) => [path, name]));
+  const listed: ListedWebhook[] = [];
+  for (const record of records) {
     const site = sites.get(Number(record.Site)) as SiteRecord;
     const state = states.get(record.ID);
-    const lag = state && lagOf(state, heads.get(site.ID) as Head);
+    const { resources } = toWebhook(record, names);
+    const backlog = state && (await countBacklog(engine, state, heads.get(site.ID) as Head, resources));
     const isSuspended = suspensionOf(site, system.sites) !== "";
-    return { ...record, siteName: site.Name, ...statusOf(record, state, isSuspended, home), state, lag };
-  });
-}
-
-function lagOf({ cursor, epoch }: WebhookState, head: Head): number | undefined {
-  const revision = tryParseCursorRevision(cursor);
-  const isKnown = revision === 0 || epoch === head.epoch;
-  return isKnown && revision !== undefined ? Math.max(0, head.revision - revision) : undefined;
+    listed.push({ ...record, siteName: site.Name, ...statusOf(record, state, isSuspended, home), state, backlog });
+  }
+  return listed;
 }
 
 function statusOf(

@@ -5,6 +5,7 @@
 // interrupted, an incomplete webhook is left for everyone to see.
 
 import type { IpNetwork } from "../../lib/networks.ts";
+import { operatorActor } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { toDeclaredJson, type Values } from "../../model/record.ts";
@@ -38,16 +39,17 @@ const maxAttempts = 100;
 /** Why a webhook is paused that an operator has paused. */
 export const operatorPause = "paused by an operator";
 
-/** Pausing a paused webhook changes nothing, except that an operator's reason replaces any other. @throws ProblemError `not-found` */
+/** Pausing a paused webhook changes nothing, except that an operator's pause replaces any other. @throws ProblemError `not-found` */
 export async function pauseWebhook(
   engine: Engine,
   id: number,
   now: number,
   reason = operatorPause,
 ): Promise<ListedWebhook> {
-  await changeRecord(engine, id, now, ({ Paused }) => {
-    if (Paused === "") return { Paused: toInstant(now), Reason: reason };
-    return reason === operatorPause ? { Reason: reason } : {};
+  await changeRecord(engine, id, now, ({ Paused, Reason }) => {
+    const isStronger = reason === operatorPause && Reason !== operatorPause;
+    if (Paused !== "" && !isStronger) return {};
+    return { Paused: toInstant(now), Reason: reason, PausedBy: engine.actor ?? operatorActor };
   });
   return getWebhook(engine, id);
 }
@@ -76,7 +78,7 @@ export async function resumeWebhook(
   }));
   await changeRecord(engine, id, now, (record) => {
     requireResumable(record);
-    return { Paused: "", Reason: "" };
+    return { Paused: "", Reason: "", PausedBy: "" };
   });
   return getWebhook(engine, id);
 }

@@ -43,6 +43,7 @@ interface DatabaseOperation {
 }
 
 export const operations = {
+  countChanges: { transaction: countChanges, kind: "read" },
   pruneJournal: { transaction: pruneJournal, kind: "loose" },
   replaceEpochs: { transaction: replaceEpochs, kind: "durable" },
   saveKeyUses: { transaction: saveKeyUses, kind: "loose" },
@@ -103,6 +104,13 @@ export function createOperationCalls(execute: ExecuteOperation, pause: () => Pro
     dropSite: (site) => deleteSiteInChunks(site, deleteSiteChunk, pause),
     importSiteRows: (site, rows) => importSiteInChunks(site, rows, { startSiteImport, importSiteChunk }, pause),
   };
+}
+
+function* countChanges(site: number, after: number, through: number): Transaction<ReadonlyMap<string, number>> {
+  const range = "site_id = :site and revision > :after and revision <= :through";
+  const text = `select resource, count(*) as changes from journal where ${range} group by resource`;
+  const rows = yield query(text, { site, after, through });
+  return new Map(rows.map(({ resource, changes }) => [String(resource), Number(changes)]));
 }
 
 function* saveKeyUses(uses: ReadonlyMap<number, number>): Transaction<void> {

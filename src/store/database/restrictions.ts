@@ -38,7 +38,7 @@ const restrictionsLeft = 90_000;
 const limits: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   [keyResourceName]: { Revoked: "", Expires: "", Rate: "", Scope: "write webhooks:write", Networks: "" },
   [operatorResourceName]: { Sites: "", Role: "" },
-  [webhookResourceName]: { URL: "", Paused: "", Reason: "" },
+  [webhookResourceName]: { URL: "", Paused: "", Reason: "", PausedBy: "" },
   [siteResourceName]: { Suspended: "", KeyWebhooks: "" },
 };
 

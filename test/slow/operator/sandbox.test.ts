@@ -164,7 +164,7 @@ describe.each(engines)("a site's sandbox on $name", (kind) => {
     expect(carried).toMatchObject({ siteName: "garden-sandbox", status: "paused", detail: "paused by an operator" });
     expect(carried?.state).toEqual({ ...before, site: renewed.site.ID } as never);
     expect(carried?.state?.epoch).not.toBe(await epochOf(renewed.site.ID));
-    expect(carried?.lag).toBeUndefined();
+    expect(carried?.backlog).toBeUndefined();
     expect(other?.status).toBe("incomplete");
     const ref = { site: renewed.site.ID, webhook: webhook.ID };
     expect((await engine.readWebhookSecrets(ref)).map((one) => one.secret)).toEqual([secret]);
