@@ -125,9 +125,14 @@ export function createHttpParts(
 /** The question may come from another version of the program. */
 function answerQuestion(
   question: ActivityQuestion,
-  { keyTraffic, recentRequests }: Pick<ReturnType<typeof createHttpParts>, "keyTraffic" | "recentRequests">,
+  {
+    authorizer,
+    keyTraffic,
+    recentRequests,
+  }: Pick<ReturnType<typeof createHttpParts>, "authorizer" | "keyTraffic" | "recentRequests">,
 ): ActivityAnswer {
-  if (question.kind === "key-traffic") return keyTraffic.answer(question.keys);
+  if (question.kind === "key-traffic")
+    return { ...keyTraffic.answer(question.keys), uses: authorizer.latestKeyUses(question.keys) };
   return question.kind === "requests" ? recentRequests.answer(question.site, question) : undefined;
 }
 

@@ -26,6 +26,7 @@ import {
   type ReceivedBody,
 } from "../json-body.ts";
 import { byId } from "./parameters.ts";
+import { listUsedKeys } from "./requests.ts";
 import type { KeyBody, KeyInfo, KeysResponse, NewKeyResponse, RotationBody } from "./types.ts";
 
 const list = "/operator/sites/{site}/keys";
@@ -43,7 +44,7 @@ export const keyActions: readonly Action[] = [
 const maxOverlapHours = 24 * 365;
 
 async function listAll(call: ActionContext): Promise<KeysResponse> {
-  const keys = await listKeys(call.engine, await call.site());
+  const { keys } = await listUsedKeys(call);
   return { keys: keys.map((key) => toKeyInfo(key, call.now())), rights: allRights(allResources) };
 }
 

@@ -25,8 +25,7 @@ export const requestActions: readonly Action[] = [
 const maxKeys = 100;
 
 async function showKeyTraffic(call: ActionContext): Promise<KeyTrafficResponse> {
-  const keys = await listKeys(call.engine, await call.site());
-  const answers = await call.askActivity({ kind: "key-traffic", keys: keys.map(({ ID }) => ID) });
+  const { keys, answers } = await listUsedKeys(call);
   const { since, hour, keys: counted } = joinKeyTraffic(knownAnswers(answers, "key-traffic"));
   const byId = new Map(keys.map((key) => [key.ID, key]));
   const infos = counted.flatMap(({ id, requests, errors }): KeyTrafficInfo[] => {
@@ -40,6 +39,21 @@ async function showKeyTraffic(call: ActionContext): Promise<KeyTrafficResponse> 
     hours: Array.from({ length: countedHours }, (_, index) => toTime((hour - countedHours + 1 + index) * hourMs)),
     keys: infos.sort((one, other) => other.requests - one.requests).slice(0, maxKeys),
   };
+}
+
+/**
+ * Lists a site's keys with their last use, and what this server's processes answer about them. A use is saved within half a minute, so ask them for those that
+ * aren't yet. Otherwise a request that the page of requests shows would be missing on the page of keys.
+ */
+export async function listUsedKeys(call: ActionContext) {
+  const listed = await listKeys(call.engine, await call.site());
+  const answers = await call.askActivity({ kind: "key-traffic", keys: listed.map(({ ID }) => ID) });
+  const uses = new Map<number, number>(listed.map(({ ID, lastUsed }) => [ID, Number(lastUsed ?? 0)]));
+  for (const answer of answers)
+    for (const [id, at] of (answer?.kind === "key-traffic" && answer.uses) || [])
+      uses.set(id, Math.max(at, uses.get(id) ?? 0));
+  const lastUseOf = (id: number) => (uses.get(id) ? new Date(uses.get(id) as number) : undefined);
+  return { keys: listed.map((key): ListedKey => ({ ...key, lastUsed: lastUseOf(key.ID) })), answers };
 }
 
 function sumOf(counts: readonly number[]): number {

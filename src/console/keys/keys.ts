@@ -36,11 +36,15 @@ function sortKeys({ keys, ...others }: KeysResponse): KeysResponse {
   return { ...others, keys: sorted };
 }
 
-export function useKeys() {
-  return useRead<KeysResponse, KeysResponse>(useSitePath("/keys"), { select: sortKeys });
-}
-
+/** Milliseconds between two reads of the keys, and of their traffic. */
 const trafficIntervalMs = 60_000;
+
+export function useKeys() {
+  return useRead<KeysResponse, KeysResponse>(useSitePath("/keys"), {
+    select: sortKeys,
+    refetchInterval: trafficIntervalMs,
+  });
+}
 
 export function useKeyTraffic() {
   return useRead<KeyTrafficResponse>(useSitePath("/key-traffic"), { refetchInterval: trafficIntervalMs });

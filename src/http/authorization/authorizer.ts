@@ -165,6 +165,11 @@ export class RequestAuthorizer {
       this.#addDebt(context, key, limit, Math.floor(operations / operationsPerToken), this.#dependencies.now());
   }
 
+  /** Returns the uses of those keys that may not be in the database yet. */
+  latestKeyUses(keys: readonly number[]): ReturnType<KeyUseTracker["latestUses"]> {
+    return this.#keyUses.latestUses(keys);
+  }
+
   stop(): Promise<void> {
     return this.#keyUses.stop();
   }

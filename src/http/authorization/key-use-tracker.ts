@@ -9,6 +9,8 @@ export class KeyUseTracker {
   readonly #dependencies: Pick<HttpDependencies, "engine" | "log">;
   readonly #timer: NodeJS.Timeout;
   #uses = new Map<number, number>();
+  /** Those that were saved last. Until the next ones are, the database may not have them yet. */
+  #saved: ReadonlyMap<number, number> = new Map();
 
   constructor(dependencies: Pick<HttpDependencies, "engine" | "log">) {
     this.#dependencies = dependencies;
@@ -21,6 +23,14 @@ export class KeyUseTracker {
     this.#uses.set(keyId, now);
   }
 
+  /** Returns the uses that may not be in the database yet, of those keys. */
+  latestUses(keys: readonly number[]): (readonly [key: number, at: number])[] {
+    return keys.flatMap((key) => {
+      const at = this.#uses.get(key) ?? this.#saved.get(key);
+      return at === undefined ? [] : [[key, at] as const];
+    });
+  }
+
   stop(): Promise<void> {
     clearInterval(this.#timer);
     return this.#flush();
@@ -28,8 +38,9 @@ export class KeyUseTracker {
 
   /** If this fails, the times since the last flush are lost. */
   async #flush(): Promise<void> {
-    if (this.#uses.size === 0) return;
     const uses = this.#uses;
+    this.#saved = uses;
+    if (uses.size === 0) return;
     this.#uses = new Map();
     try {
       await this.#dependencies.engine.saveKeyUses(uses);

@@ -42,6 +42,8 @@ export interface KeyTrafficAnswer {
   /** The current hour, counted from 1970. */
   readonly hour: number;
   readonly keys: readonly CountedKey[];
+  /** When keys were used last (milliseconds since 1970), as far as the database may not know yet. */
+  readonly uses?: readonly (readonly [key: number, at: number])[];
 }
 
 /** A key's requests in each of the last 24 hours, oldest first, and how many of them got a status of 400 or more. */

@@ -34,7 +34,7 @@ export interface ListedKey extends KeyRecord {
   readonly siteName: string;
   /** When the key expires or was revoked, in milliseconds since 1970; infinite if neither. */
   readonly endsAt: number;
-  /** Up to half a minute old, which is how often servers save it. Undefined if the key was never used. */
+  /** As of half a minute ago or later, because that's how often servers save it. Undefined if the key was never used. */
   readonly lastUsed: Date | undefined;
 }
 

@@ -143,6 +143,12 @@ describe("what keys did", () => {
     // A key of another site is not one of the keys of this site.
     await ask("/restapi/brands.json", server.key);
     const { since, hours, keys } = await trafficOf("books");
+    // The page of keys agrees with that of the requests, long before the uses are saved.
+    const listed = (await anna.call("GET", "/sites/books/keys")).json.keys;
+    const [latest] = await requestsOf("books", { key: busy.record.Prefix });
+    const lastUsed = listed.map((key: { lastUsed: string | null }) => key.lastUsed);
+    expect(lastUsed).toEqual([keys[0].lastUsed, keys[1].lastUsed, null]);
+    expect(Math.abs(Date.parse(latest.at) - Date.parse(lastUsed[0]))).toBeLessThan(5000);
     expect(Date.parse(since)).toBeLessThanOrEqual(Date.now());
     expect(hours).toHaveLength(24);
     expect(Date.parse(hours[23])).toBeLessThanOrEqual(Date.now());

@@ -36,11 +36,16 @@ test("last use: stored every half minute and when the server stops", async () =>
   uses.trackUse(1, 1002);
   jest.advanceTimersByTime(29_999);
   expect(await stored()).toEqual({ 9: 9 });
+  expect(uses.latestUses([1, 2, 3])).toEqual([[1, 1002] as const, [2, 1001] as const]);
   jest.advanceTimersByTime(1);
+  // They may still be on their way to the database.
+  expect(uses.latestUses([1, 2, 3])).toEqual([[1, 1002] as const, [2, 1001] as const]);
   expect(await stored()).toEqual({ 1: 1002, 2: 1001, 9: 9 });
   uses.trackUse(2, 40_000);
   jest.advanceTimersByTime(30_000);
   expect(await stored()).toEqual({ 1: 1002, 2: 40_000, 9: 9 });
+  jest.advanceTimersByTime(30_000);
+  expect(uses.latestUses([1, 2])).toEqual([]);
   uses.trackUse(1, 70_000);
   await uses.stop();
   expect(await stored()).toEqual({ 1: 70_000, 2: 40_000, 9: 9 });
