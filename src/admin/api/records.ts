@@ -5,10 +5,10 @@ import { parseNumber } from "../../http/common/parameters.ts";
 import { countryCodes } from "../../lib/country-names.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { toId } from "../../model/record.ts";
-import { findTextField, publicResources } from "../../model/resource.ts";
+import { findTextField, publicResources, type Resource } from "../../model/resource.ts";
 import { fileFormats } from "../../operator/import/file-rows.ts";
 import { exportRecords } from "../../operator/records/export-records.ts";
-import { findVersioned, readRecordPage } from "../../operator/records/read-records.ts";
+import { findVersioned, readFound, readRecordPage } from "../../operator/records/read-records.ts";
 import { createRecord, deleteRecords } from "../../operator/records/records.ts";
 import { findInSites } from "../../operator/sites/find-in-sites.ts";
 import { allResources } from "../../resources/all.ts";
@@ -41,27 +41,32 @@ export const recordActions: readonly Action[] = [
 
 /** Maximum records per page. */
 const maxListed = 5000;
-/** Maximum records deleted by one request. */
-const maxDeleted = 1000;
+/** Maximum records that one request can name, to delete or export them. */
+const maxNamed = 1000;
 
 /** Returns a page of a list. The query is `?search=&sort=Name&order=desc&limit=25&offset=0&known=`. */
 async function listPage(call: ActionContext): Promise<RecordsResponse> {
   const { siteViews, query, request } = call;
   const [site, resource] = [await call.site(), resourceOf(call)];
+  const wanted = {
+    ...listIn(query, resource),
+    limit: parseNumber(query, "limit", { min: 1, max: maxListed, byDefault: 25 }),
+    offset: parseNumber(query, "offset", { min: 0, byDefault: 0 }),
+    known: query.get("known"),
+  };
+  return readRecordPage(siteViews, site.ID, resource, wanted, () => !request.isAbandoned);
+}
+
+/** @throws ProblemError `bad-request` */
+function listIn(query: URLSearchParams, resource: Resource) {
   const sort = query.get("sort") ?? "ID";
   const textField = findTextField(resource, sort);
   if (!textField && sort !== "ID")
     throw new ProblemError("bad-request", `no field \`${sort.slice(0, 100)}\` to sort by`);
   const order = query.get("order") ?? "asc";
   if (order !== "asc" && order !== "desc") throw new ProblemError("bad-request", "`order` must be asc or desc");
-  const wanted = {
-    search: checkSearch(query.get("search") ?? ""),
-    sort: { textField, descending: order === "desc" },
-    limit: parseNumber(query, "limit", { min: 1, max: maxListed, byDefault: 25 }),
-    offset: parseNumber(query, "offset", { min: 0, byDefault: 0 }),
-    known: query.get("known"),
-  };
-  return readRecordPage(siteViews, site.ID, resource, wanted, () => !request.isAbandoned);
+  const search = checkSearch(query.get("search") ?? "");
+  return { search, sort: { textField, descending: order === "desc" } };
 }
 
 async function show(call: ActionContext): Promise<RecordResponse> {
@@ -81,8 +86,8 @@ async function remove(call: ActionContext): Promise<DeletionResponse> {
   const [site, resource] = [await call.site(), resourceOf(call)];
   const { ids } = await call.input<DeletionBody>();
   const isId = (id: unknown) => typeof id !== "object" && toId(String(id)) !== undefined;
-  const isList = Array.isArray(ids) && ids.length > 0 && ids.length <= maxDeleted && ids.every(isId);
-  if (!isList) throw new ProblemError("bad-request", `\`ids\` must be a list of 1 to ${maxDeleted} IDs`);
+  const isList = Array.isArray(ids) && ids.length > 0 && ids.length <= maxNamed && ids.every(isId);
+  if (!isList) throw new ProblemError("bad-request", `\`ids\` must be a list of 1 to ${maxNamed} IDs`);
   const { revisions } = await deleteRecords(call.engine, site.ID, resource, ids.map(Number), call.now());
   return { deleted: ids.length, revisions, run: call.run };
 }
@@ -111,18 +116,33 @@ async function find(call: ActionContext): Promise<FindResponse> {
   return { found, next: next ?? null };
 }
 
-/** Returns the same file as `storefront export`. The query is `?format=csv`. */
+/**
+ * Returns the same file as `storefront export`. With `?format=csv&search=&sort=Name&order=desc`, it has the records of a list, in the list's order, and with
+ * `&ids=3,7`, only those.
+ */
 async function download(call: ActionContext): Promise<FileContent> {
-  const { query, engine } = call;
+  const { query, engine, siteViews, request } = call;
   const [site, resource] = [await call.site(), resourceOf(call)];
   const format = fileFormats.find((name) => name === (query.get("format") ?? "csv"));
   if (!format) throw new ProblemError("bad-request", `\`format\` must be one of ${fileFormats.join(", ")}`);
-  const parts = await collectFile(
-    exportRecords(engine, site.ID, resource, format, { isFile: true }),
-    call,
-    "the export",
+  const list = listIn(query, resource);
+  const bodies = ["search", "sort", "ids"].some((name) => query.has(name))
+    ? { bodies: readFound(siteViews, site.ID, resource, list, () => !request.isAbandoned, idsIn(query)) }
+    : {};
+  const content = exportRecords(engine, site.ID, resource, format, { isFile: true, ...bodies });
+  const day = new Date(call.now()).toISOString().slice(0, 10);
+  return toFile(
+    await collectFile(content, call, "the export"),
+    mediaTypes[format],
+    `${site.Name}-${resource.path}-${day}.${format}`,
   );
-  return toFile(parts, mediaTypes[format], `${site.Name}-${resource.path}.${format}`);
+}
+
+/** @throws ProblemError `bad-request` */
+function idsIn(query: URLSearchParams): ReadonlySet<number> | undefined {
+  const ids = query.get("ids")?.split(",").map(toId);
+  if (!ids || (ids.length <= maxNamed && ids.every((id) => id !== undefined))) return ids && new Set(ids);
+  throw new ProblemError("bad-request", `\`ids\` must be 1 to ${maxNamed} IDs, separated by commas`);
 }
 
 /** The declarations that the console builds its lists and forms from. */

@@ -16,6 +16,7 @@ import { toNumber } from "../text/locale.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 import type { ListState } from "./list-state.ts";
 import { useReadIds, useRecordWrites } from "./record-data.ts";
+import { ExportMenu } from "./toolbar.tsx";
 
 interface SelectionProps {
   readonly resource: ResourceInfo;
@@ -33,6 +34,7 @@ type Ticked =
 
 type OpenDialog = { readonly kind: "set" } | { readonly kind: "delete"; readonly ids: readonly number[] };
 
+/** As many as the server accepts, to delete or export them. */
 const maxDeleted = 1000;
 
 const noKeys: Keys = new Set();
@@ -48,7 +50,7 @@ export function useSelection({ resource, list, page, onDeleted }: SelectionProps
   const keys: Keys = isAll ? new Set(page?.records.map(({ record }) => record.ID)) : (ticked.keys ?? noKeys);
   const found = page?.total ?? 0;
   const count = isAll ? found : keys.size;
-  const ticks = canEdit ? { keys, onChange: (changed: Keys) => setTicked({ keys: changed }) } : undefined;
+  const ticks = { keys, onChange: (changed: Keys) => setTicked({ keys: changed }) };
   const readIds = useReadIds(resource.path);
   if (count === 0) return { ticks };
   const ids = isAll ? undefined : [...keys].map(Number);
@@ -61,10 +63,11 @@ export function useSelection({ resource, list, page, onDeleted }: SelectionProps
     }
   }
   const isTooMany = count > maxDeleted;
+  const what = translate("record.selected", { count: toNumber(count) });
   const actions: ReactNode = (
     <>
       <Typography role="status" sx={{ fontWeight: 600, whiteSpace: "nowrap" }}>
-        {translate("record.selected", { count: toNumber(count) })}
+        {what}
       </Typography>
       {count < found && (
         <Button size="small" onClick={() => setTicked({ allOf: search })}>
@@ -75,17 +78,24 @@ export function useSelection({ resource, list, page, onDeleted }: SelectionProps
         {translate("record.select_none")}
       </Button>
       <Box sx={{ flexGrow: 1 }} />
-      {isTooMany && (
+      {(isAll || !isTooMany) && (
+        <ExportMenu resource={resource} list={list} choices={[[what, ids ? { ids: ids.join() } : { search }]]} />
+      )}
+      {canEdit && isTooMany && (
         <Typography variant="body2" color="textSecondary">
           {translate("record.delete_limit", { count: toNumber(maxDeleted) })}
         </Typography>
       )}
-      <Button size="small" variant="outlined" onClick={() => setOpen({ kind: "set" })} sx={{ whiteSpace: "nowrap" }}>
-        {translate("record.set_field")}
-      </Button>
-      <Button size="small" variant="outlined" color="error" disabled={isTooMany} onClick={askDelete}>
-        {translate("record.delete")}
-      </Button>
+      {canEdit && (
+        <Button size="small" variant="outlined" onClick={() => setOpen({ kind: "set" })} sx={{ whiteSpace: "nowrap" }}>
+          {translate("record.set_field")}
+        </Button>
+      )}
+      {canEdit && (
+        <Button size="small" variant="outlined" color="error" disabled={isTooMany} onClick={askDelete}>
+          {translate("record.delete")}
+        </Button>
+      )}
     </>
   );
   const shared = { resource, onClose: () => setOpen(undefined) };

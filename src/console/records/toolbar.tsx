@@ -15,10 +15,20 @@ import {
 } from "@mui/material";
 import { type ReactNode, useState } from "react";
 import type { ResourceInfo } from "../../admin/api/types.ts";
+import { sitePath } from "../api/call-api.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { ActionMenu, useMenu } from "../shell/action-menu.tsx";
 import { TextInput } from "../shell/fields.tsx";
-import { AddIcon, CheckedIcon, CloseIcon, ColumnsIcon, SearchIcon, UncheckedIcon, ViewsIcon } from "../shell/icons.tsx";
+import {
+  AddIcon,
+  CheckedIcon,
+  CloseIcon,
+  ColumnsIcon,
+  DownloadIcon,
+  SearchIcon,
+  UncheckedIcon,
+  ViewsIcon,
+} from "../shell/icons.tsx";
 import { notify } from "../shell/notices.tsx";
 import { Link, navigate } from "../shell/router.tsx";
 import { useCan, useDeclared, useSiteName } from "../shell/site-context.ts";
@@ -70,12 +80,16 @@ function ListActions({ resource, list, found, size }: ToolbarProps) {
   const siteName = useSiteName();
   const isNarrow = useIsNarrow();
   const canEdit = useCan("records");
+  const exported = [[translate("record.view_all", { name: resource.plural }), {}] as const];
+  const { search } = list.query;
+  if (search !== "" && found) exported.unshift([describeCount({ resource, list, found, size }), { search }]);
   return (
     <>
       <Count resource={resource} list={list} found={found} size={size} />
       <Box sx={{ flexGrow: 1 }} />
       {!isNarrow && <ViewsMenu resource={resource} list={list} />}
       {!isNarrow && <ColumnsMenu resource={resource} list={list} />}
+      {!isNarrow && <ExportMenu resource={resource} list={list} choices={exported} />}
       <ActionMenu
         label={translate("record.more")}
         actions={["import"]}
@@ -105,21 +119,24 @@ function ListActions({ resource, list, found, size }: ToolbarProps) {
 }
 
 /** The number of all records, and of those that match the search. */
-function Count({ resource, list, found, size }: ToolbarProps) {
-  const [count, all] = [found, size].map((number) => (number === undefined ? "" : toNumber(number)));
-  const isSearched = list.query.search !== "" && found !== undefined;
-  const key = isSearched ? "record.count_found" : "record.count";
-  const name = (isSearched ? size : found) === 1 ? resource.singular : resource.plural;
-  const text = found === undefined ? "" : translate(key, { count: count ?? "", all: all ?? "", name });
+function Count(props: ToolbarProps) {
   return (
     <Typography
       role="status"
       color="textSecondary"
       sx={{ whiteSpace: "nowrap", fontVariantNumeric: "tabular-nums", minWidth: { md: 104 } }}
     >
-      {text}
+      {describeCount(props)}
     </Typography>
   );
+}
+
+function describeCount({ resource, list, found, size }: ToolbarProps): string {
+  const [count, all] = [found, size].map((number) => (number === undefined ? "" : toNumber(number)));
+  const isSearched = list.query.search !== "" && found !== undefined;
+  const key = isSearched ? "record.count_found" : "record.count";
+  const name = (isSearched ? size : found) === 1 ? resource.singular : resource.plural;
+  return found === undefined ? "" : translate(key, { count: count ?? "", all: all ?? "", name });
 }
 
 /** Searches on every key press, because a response only takes about 30 ms for 100,000 records. */
@@ -169,6 +186,41 @@ function MenuButton({ text, icon, children }: MenuButtonProps) {
       </Button>
       <Menu {...menu}>{children(close)}</Menu>
     </>
+  );
+}
+
+interface ExportMenuProps extends Pick<ToolbarProps, "resource" | "list"> {
+  /** Texts, with the parameters that select the records. */
+  readonly choices: readonly (readonly [text: string, parameters: Readonly<Record<string, string>>])[];
+}
+
+/** Downloads records in the order of the list. */
+export function ExportMenu({ resource, list, choices }: ExportMenuProps) {
+  const siteName = useSiteName();
+  const { by, isDescending } = list.query;
+  const addressOf = (parameters: Readonly<Record<string, string>>) => {
+    const query = new URLSearchParams({ sort: by, order: isDescending ? "desc" : "asc", ...parameters });
+    return `/operator${sitePath(siteName, `/records/${resource.path}/export?${query}`)}`;
+  };
+  return (
+    <MenuButton text={translate("record.export")} icon={<DownloadIcon />}>
+      {(close) =>
+        choices.flatMap(([what, parameters]) =>
+          (["xlsx", "csv"] as const).map((format) => (
+            <MenuItem
+              key={`${what} ${format}`}
+              dense
+              component="a"
+              href={addressOf({ ...parameters, format })}
+              download
+              onClick={close}
+            >
+              {translate(`record.export_${format}`, { what })}
+            </MenuItem>
+          )),
+        )
+      }
+    </MenuButton>
   );
 }
 

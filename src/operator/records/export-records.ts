@@ -18,9 +18,11 @@ interface ExportOptions {
   readonly delimiter?: string | undefined;
   /** Whether this becomes a file. Only then does CSV start with a byte order mark, because the next program in a pipe would take it for text. */
   readonly isFile?: boolean;
+  /** The records to export, as JSON, such as those that a search finds (`readFound`). By default all of them, by ID. */
+  readonly bodies?: AsyncIterable<string>;
 }
 
-/** Yields a file with a consistent snapshot of all records. `importRecords` reads it back unchanged. */
+/** Yields a file with a consistent snapshot of the records. `importRecords` reads it back unchanged. */
 export async function* exportRecords(
   engine: Pick<Engine, "dump">,
   site: number,
@@ -28,7 +30,7 @@ export async function* exportRecords(
   format: FileFormat,
   options: ExportOptions = {},
 ): AsyncGenerator<string | Uint8Array> {
-  const chunks = inChunks(bodiesOf(engine, site, resource));
+  const chunks = inChunks(options.bodies ?? bodiesOf(engine, site, resource));
   const yieldIfDue = createYielder();
   const content = {
     csv: () => toCsv(resource, chunks, options),

@@ -105,6 +105,26 @@ export async function selectRecords(
   return { snapshot, collection, version, ids: await collection.selections.select(version, filters, [sort], isWanted) };
 }
 
+/**
+ * Yields the JSON of the records that a list has, as of one moment and in the list's order.
+ * @param chosen leaves out all other records
+ * @throws like `readRecordPage`
+ */
+export async function* readFound(
+  siteViews: SiteViews,
+  site: number,
+  resource: Resource,
+  query: Pick<RecordQuery, "search" | "sort">,
+  isWanted: () => boolean,
+  chosen?: ReadonlySet<number>,
+): AsyncGenerator<string> {
+  const { version, ids } = await selectRecords(siteViews, site, resource, query, isWanted);
+  for await (const id of yieldBetween(ids)) {
+    const found = chosen && !chosen.has(id) ? undefined : version.find(id);
+    if (found) yield found.json;
+  }
+}
+
 function wordsOf(search: string): string[] {
   return search.split(/\s+/).filter(Boolean).slice(0, maxWords);
 }

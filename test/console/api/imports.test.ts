@@ -234,15 +234,19 @@ describe.each(engines)("imports on $name", (kind) => {
     const content = await Array.fromAsync(exportRecords(server.engine, ID, brand, format, { isFile: true }));
     expect(Buffer.from(file.bytes)).toEqual(Buffer.concat(content.map((part) => Buffer.from(part as string))));
     expect(Buffer.from(file.bytes).toString().startsWith("\ufeff")).toBe(format === "csv");
-    expect(file.headers.get("Content-Disposition")).toBe(`attachment; filename="${site}-brands.${format}"`);
-    const path = await upload(file.bytes);
-    expect((await anna.call("POST", `${path}/preview`, {})).json.format).toBe(format);
-    expect((await act(path, "check", { format })).counts).toEqual({
-      created: 0,
-      updated: 0,
-      unchanged: 3,
-      rejected: 0,
-    });
+    const name = `attachment; filename="${site}-brands-${new Date().toISOString().slice(0, 10)}.${format}"`;
+    expect(file.headers.get("Content-Disposition")).toBe(name);
+    const chosen = `format=${format}&search=c&sort=Name&order=desc`;
+    const found = await anna.call("GET", `/sites/${site}/records/brands/export?${chosen}`);
+    for (const [exported, unchanged] of [
+      [file, 3],
+      [found, 3],
+    ] as const) {
+      const path = await upload(exported.bytes);
+      expect((await anna.call("POST", `${path}/preview`, {})).json.format).toBe(format);
+      const counts = { created: 0, updated: 0, unchanged, rejected: 0 };
+      expect((await act(path, "check", { format })).counts).toEqual(counts);
+    }
   });
 
   test("an import that is stopped has stored a part of its rows, which can be undone", async () => {

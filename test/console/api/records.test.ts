@@ -5,6 +5,7 @@ import { createSite } from "../../../src/operator/sites/sites.ts";
 import type { ConsoleClient, TestConsole } from "../../support/console/server.ts";
 import { useConsoleOn } from "../../support/console/use-console.ts";
 import { engines } from "../../support/engine/engines.ts";
+import { readCells } from "../../support/workbooks.ts";
 
 const brands = "/sites/shop/records/brands";
 const locations = "/sites/shop/records/locations";
@@ -49,6 +50,29 @@ describe.each(engines)("records in the console on $name", (kind) => {
         names,
       ]);
   });
+
+  test("are exported as a list shows them, or only the chosen ones, also for an operator who may only look", async () => {
+    const names = ["Old Mill", "Harbour, Shop", "=1+1", "Émile's", "two\nlines"];
+    await add(locations, ...names.map((Name, index) => ({ Name, Code: `00${index}`, Address: { Town: "York" } })));
+    const rita = await server.signIn("rita", [], "read");
+    const fileOf = (query: string) => rita.call("GET", `${locations}/export?${query}`);
+    const idsIn = async (query: string) =>
+      (await readCells((await fileOf(`format=xlsx&${query}`)).bytes)).slice(1).map(([id]) => Number(id));
+    const shownIn = async (query: string) =>
+      (await rita.call("GET", `${locations}?${query}`)).json.records.map(
+        ({ record }: { record: { ID: number } }) => record.ID,
+      );
+    for (const query of ["sort=Name", "sort=Name&order=desc&search=o", "search=00%20york", "search=nothing"])
+      expect([query, await idsIn(query)]).toEqual([query, await shownIn(query)]);
+    expect(await idsIn("ids=4,2,99&sort=Code&order=desc")).toEqual([4, 2]);
+    const { text, headers } = await fileOf("ids=2,3&sort=ID");
+    const [, ...rows] = text.split("\r\n").map((line) => line.split(",").slice(0, 3).join());
+    expect(rows).toEqual(['2,001,"Harbour', "3,002,=1+1", ""]);
+    expect(headers.get("content-disposition")).toMatch(/^attachment; filename="shop-locations-\d{4}-\d\d-\d\d\.csv"$/);
+    for (const bad of ["ids=", "ids=1,x", "ids=1,,2", `ids=${"1,".repeat(1000)}1`, "sort=Nothing", "search=a&order=up"])
+      expect([bad, (await fileOf(bad)).status]).toEqual([bad, 400]);
+  });
+
   if (kind.name === "PostgreSQL") return;
 
   test("are suggested by name if a search finds nothing, the nearest names first, and a search for such a name finds its record", async () => {
