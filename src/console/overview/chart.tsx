@@ -57,11 +57,18 @@ export function Chart({ explain, ...props }: ChartProps) {
         useFlexGap
         sx={{ columnGap: 1, minHeight: 32, alignItems: "baseline", overflow: "hidden" }}
       >
-        {series.map((one) => (
+        {series.map((one, index) => (
           <Typography
             key={one.name}
             component="p"
-            sx={{ color: toColor(palette, one.color), fontSize: 18, fontWeight: 600, ...numbers, whiteSpace: "nowrap" }}
+            sx={{
+              color: toColor(palette, one.color),
+              fontSize: 18,
+              fontWeight: 600,
+              ...numbers,
+              whiteSpace: "nowrap",
+              ...(series.length > 1 && { borderBottom: `2px ${index === 0 ? "solid" : "dashed"}` }),
+            }}
           >
             {one.figure ?? latest(one, format)}{" "}
             <Typography component="span" variant="body2" color="textSecondary">
@@ -147,13 +154,23 @@ function Drawing({ series, span, stepMs, shape, max, pointed }: DrawingProps) {
         {...unscaled}
       />
       {x !== undefined && <path d={`M${x} 0V${height}`} stroke={palette.text.secondary} {...unscaled} />}
-      {series.map(({ name, points, color }) =>
-        shape === "bars" ? (
-          <path key={name} d={toBars(points, max, span, stepMs)} fill={toColor(palette, color)} />
+      {series.map(({ name, points, color }, index) => {
+        const colour = toColor(palette, color);
+        // Colours alone don't tell series apart in forced colours, in print, or for everyone.
+        const dashes = index === 0 ? {} : { strokeDasharray: "4 3" };
+        return shape === "bars" ? (
+          <path
+            key={name}
+            d={toBars(points, max, span, stepMs)}
+            fill={colour}
+            {...unscaled}
+            {...dashes}
+            stroke={index === 0 ? "none" : palette.background.paper}
+          />
         ) : (
-          <LineWithArea key={name} line={toLine(points, max, span, stepMs)} color={toColor(palette, color)} />
-        ),
-      )}
+          <LineWithArea key={name} line={toLine(points, max, span, stepMs)} color={colour} dashes={dashes} />
+        );
+      })}
     </Box>
   );
 }
@@ -165,13 +182,22 @@ interface LineWithAreaProps {
   /** An SVG path. */
   readonly line: string;
   readonly color: string;
+  readonly dashes: { readonly strokeDasharray?: string };
 }
 
-function LineWithArea({ line, color }: LineWithAreaProps) {
+function LineWithArea({ line, color, dashes }: LineWithAreaProps) {
   return (
     <g fill={color} stroke={color}>
       <path d={toArea(line)} stroke="none" opacity={0.1} />
-      <path d={line} fill="none" strokeWidth={2} strokeLinecap="round" strokeLinejoin="round" {...unscaled} />
+      <path
+        d={line}
+        fill="none"
+        strokeWidth={2}
+        strokeLinecap="round"
+        strokeLinejoin="round"
+        {...unscaled}
+        {...dashes}
+      />
     </g>
   );
 }

@@ -170,6 +170,7 @@ interface FieldsFormProps {
 }
 
 const buttonsStyle = {
+  displayPrint: "none",
   position: "sticky",
   bottom: 0,
   zIndex: 2,

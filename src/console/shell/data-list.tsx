@@ -443,7 +443,7 @@ const tableStyle: SxProps<Theme> = [
       bgcolor: "action.hover",
       fontWeight: 600,
       fontSize: 12,
-      whiteSpace: "nowrap",
+      whiteSpace: { xs: "normal", md: "nowrap" },
     },
     // People rarely look for a record's number.
     "& td[data-column=ID]": { color: "text.secondary" },

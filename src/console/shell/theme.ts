@@ -8,7 +8,9 @@ import { useFrameChoices } from "./frame-choices.ts";
 export function useChosenTheme(): Theme {
   const { colours } = useFrameChoices();
   const isDeviceDark = useMediaQuery("(prefers-color-scheme: dark)", { noSsr: true });
-  const isDark = colours === "device" ? isDeviceDark : colours === "dark";
+  // Paper is white, and browsers don't print backgrounds.
+  const isPrinted = useMediaQuery("print", { noSsr: true });
+  const isDark = !isPrinted && (colours === "device" ? isDeviceDark : colours === "dark");
   return useMemo(() => createTheme(isDark ? dark : light, { components }), [isDark]);
 }
 
@@ -318,7 +320,37 @@ const contents: ThemeOptions["components"] = {
 /** Matches the elements around dialogs, which get the focus when a dialog opens. */
 const containers = "[role=dialog] *[tabindex='-1'], :is(.MuiPaper-root, .MuiDialog-container)[tabindex='-1']";
 
-/** Rules for all elements: focus, keys, reduced motion and print. */
+/** For forced colours, in which there are no backgrounds or shadows. All of these rules compete with those of components. */
+const forcedColours = {
+  ".MuiButton-root, .MuiIconButton-root, .MuiAlert-root, .MuiTooltip-tooltip, .MuiDrawer-paper": {
+    border: "1px solid !important",
+  },
+  ".Mui-selected, .Mui-selected *": {
+    forcedColorAdjust: "none",
+    backgroundColor: "Highlight !important",
+    color: "HighlightText !important",
+  },
+  ".MuiChip-label::before, .MuiLinearProgress-bar": { backgroundColor: "CanvasText !important" },
+  ".MuiStepLabel-label.Mui-active": { fontWeight: "700 !important" },
+};
+
+/** Prints the page, or what's open over it, from start to end and without what can only be used on a screen. */
+const print = {
+  "header, nav, div:has(> nav), [data-skip], [role=search], [aria-hidden=true]:has(main), .MuiButton-root, .MuiIconButton-root, .MuiSnackbar-root, .MuiBackdrop-root":
+    { display: "none !important" },
+  ".MuiModal-root, .MuiDialog-container, .MuiModal-root .MuiPaper-root": {
+    position: "static !important",
+    width: "100% !important",
+    height: "auto !important",
+  },
+  "html, body, main *, .MuiModal-root, .MuiModal-root *": {
+    overflow: "visible !important",
+    maxHeight: "none !important",
+  },
+  "tr, .MuiCard-root": { breakInside: "avoid" },
+};
+
+/** Rules for all elements: focus, keys, reduced motion, forced colours and print. */
 const baseline: ThemeOptions["components"] = {
   MuiCssBaseline: {
     styleOverrides: ({ palette }) => ({
@@ -346,7 +378,8 @@ const baseline: ThemeOptions["components"] = {
           scrollBehavior: "auto !important",
         },
       },
-      "@media print": { "header, nav, .MuiButton-root": { display: "none" } },
+      "@media (forced-colors: active)": forcedColours,
+      "@media print": print,
     }),
   },
 };

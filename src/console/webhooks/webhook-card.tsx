@@ -124,7 +124,9 @@ function State({ webhook, onTask }: StateProps) {
       {translate(isTrying ? "webhooks.trying" : `webhooks.${task}`)}
     </Button>
   );
-  const since = status === "failing" ? `${translate("webhooks.failing")} ${localizeTimes(detail)}` : toSentence(detail);
+  const isPaused = status === "paused" && paused !== null;
+  const failing = `${translate("webhooks.failing")} ${localizeTimes(detail)}`;
+  const since = status === "failing" ? failing : isPaused ? capitalize(detail) : toSentence(detail);
   return (
     <Alert
       severity={status === "failing" ? "error" : "warning"}
@@ -132,14 +134,14 @@ function State({ webhook, onTask }: StateProps) {
       sx={{ mt: 1, overflowWrap: "anywhere" }}
     >
       {reason && <Box sx={{ fontWeight: 600 }}>{toSentence(reason)}</Box>}
-      {since !== toSentence(reason ?? "") && since}
+      {toSentence(detail) !== toSentence(reason ?? "") && since}
       {status === "failing" && nextAt && !isTrying && (
         <>
           {" · "}
           {translate("webhooks.next_try")} <When at={nextAt} />
         </>
       )}
-      {status === "paused" && paused && (
+      {isPaused && (
         <>
           {" · "}
           {/* The detail already names a key or what went wrong, but not the operator. */}
