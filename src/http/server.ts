@@ -125,14 +125,10 @@ export function createHttpParts(
 /** The question may come from another version of the program. */
 function answerQuestion(
   question: ActivityQuestion,
-  {
-    authorizer,
-    keyTraffic,
-    recentRequests,
-  }: Pick<ReturnType<typeof createHttpParts>, "authorizer" | "keyTraffic" | "recentRequests">,
+  { authorizer, keyTraffic, recentRequests }: ReturnType<typeof createHttpParts>,
 ): ActivityAnswer {
   if (question.kind === "key-traffic")
-    return { ...keyTraffic.answer(question.keys), uses: authorizer.latestKeyUses(question.keys) };
+    return { ...keyTraffic.answer(question.keys), uses: authorizer.keyUses.latestUses(question.keys) };
   return question.kind === "requests" ? recentRequests.answer(question.site, question) : undefined;
 }
 

@@ -19,8 +19,8 @@ export interface Backlog {
 
 /** Nobody needs to know more exactly how many more changes than this there are. */
 const maxCounted = 10_000;
-/** Maximum journal entries that one call reads. */
-const maxEntries = 25_000;
+/** Journal entries that one call reads by default. */
+const defaultEntries = 25_000;
 /** SQLite reads this many in about a millisecond. */
 const entriesPerRead = 2000;
 
@@ -37,6 +37,7 @@ const maxCounts = 1000;
 /**
  * @param head of the webhook's site
  * @param resources the names of those whose changes are delivered
+ * @param maxEntries how many journal entries to read
  * @returns undefined if the cursor belongs to another epoch
  */
 export async function countBacklog(
@@ -44,6 +45,7 @@ export async function countBacklog(
   { site, cursor, epoch }: WebhookState,
   head: Head,
   resources: ReadonlySet<string>,
+  maxEntries = defaultEntries,
 ): Promise<Backlog | undefined> {
   const delivered = tryParseCursorRevision(cursor);
   if (delivered === undefined || (delivered !== 0 && epoch !== head.epoch)) return undefined;
@@ -53,7 +55,9 @@ export async function countBacklog(
   // Every site has its own epoch. After a failover, the same revisions may be other changes.
   const key = [head.epoch, head.timeline, cursor, ...resources].join(" ");
   const known = counts.get(key) ?? Promise.resolve({ changes: 0, through: delivered });
-  const count = known.then((before) => continueCount(engine, site, resources, before, head.revision));
+  const count = known.then((before) =>
+    continueCount(engine, site, resources, before, Math.min(head.revision, before.through + maxEntries)),
+  );
   counts.delete(key);
   counts.set(key, count);
   const [oldest = ""] = counts.keys();
@@ -72,10 +76,9 @@ async function continueCount(
   site: number,
   resources: ReadonlySet<string>,
   before: Count,
-  last: number,
+  end: number,
 ): Promise<Count> {
   let { changes, through } = before;
-  const end = Math.min(last, through + maxEntries);
   while (through < end && changes < maxCounted) {
     const next = Math.min(end, through + entriesPerRead);
     for (const [resource, count] of await engine.countChanges(site, through, next))

@@ -87,11 +87,14 @@ function revisionsBehind({ state: { cursor }, head }: KnownWebhook): number {
   return Math.max(0, head.revision - revisionInCursor(cursor));
 }
 
+/** Journal entries to count for each webhook and sample, which has to be ready within 2 s. The next sample continues. */
+const maxEntries = 2000;
+
 /** Falls back to the site's changes if the webhook's own can't be counted. */
 async function toLag(engine: MetricSources["engine"], known: KnownWebhook): Promise<Lag> {
   const { state, head, resources } = known;
   const { webhook, site, cursor, first } = state;
-  const backlog = await countBacklog(engine, state, head, resources).catch(() => undefined);
+  const backlog = await countBacklog(engine, state, head, resources, maxEntries).catch(() => undefined);
   // If none of those counted so far are for this webhook, there may still be one.
   const changes = backlog ? backlog.changes || Number(backlog.isMinimum) : revisionsBehind(known);
   return { labels: { webhook: String(webhook) }, site, revision: first || revisionInCursor(cursor) + 1, changes };

@@ -55,20 +55,13 @@ export function Chart({ explain, ...props }: ChartProps) {
       <Stack
         direction="row"
         useFlexGap
-        sx={{ columnGap: 1, minHeight: 32, alignItems: "baseline", overflow: "hidden" }}
+        sx={{ columnGap: 1, minHeight: 32, alignItems: "baseline", overflow: "hidden", ...legend }}
       >
-        {series.map((one, index) => (
+        {series.map((one) => (
           <Typography
             key={one.name}
             component="p"
-            sx={{
-              color: toColor(palette, one.color),
-              fontSize: 18,
-              fontWeight: 600,
-              ...numbers,
-              whiteSpace: "nowrap",
-              ...(series.length > 1 && { borderBottom: `2px ${index === 0 ? "solid" : "dashed"}` }),
-            }}
+            sx={{ color: toColor(palette, one.color), fontSize: 18, fontWeight: 600, ...numbers, whiteSpace: "nowrap" }}
           >
             {one.figure ?? latest(one, format)}{" "}
             <Typography component="span" variant="body2" color="textSecondary">
@@ -84,6 +77,8 @@ export function Chart({ explain, ...props }: ChartProps) {
   );
 }
 
+/** Colours alone don't tell series apart in forced colours, in print, or for everyone, so all but the first are dashed. */
+const legend = { "& > p:not(:only-child)": { borderBottom: "2px solid" }, "& > p + p": { borderStyle: "dashed" } };
 const numbers = { fontVariantNumeric: "tabular-nums" } as const;
 const caption = { fontSize: 11, lineHeight: "16px", color: "text.secondary", ...numbers } as const;
 
@@ -154,23 +149,15 @@ function Drawing({ series, span, stepMs, shape, max, pointed }: DrawingProps) {
         {...unscaled}
       />
       {x !== undefined && <path d={`M${x} 0V${height}`} stroke={palette.text.secondary} {...unscaled} />}
-      {series.map(({ name, points, color }, index) => {
-        const colour = toColor(palette, color);
-        // Colours alone don't tell series apart in forced colours, in print, or for everyone.
-        const dashes = index === 0 ? {} : { strokeDasharray: "4 3" };
-        return shape === "bars" ? (
-          <path
-            key={name}
-            d={toBars(points, max, span, stepMs)}
-            fill={colour}
-            {...unscaled}
-            {...dashes}
-            stroke={index === 0 ? "none" : palette.background.paper}
-          />
-        ) : (
-          <LineWithArea key={name} line={toLine(points, max, span, stepMs)} color={colour} dashes={dashes} />
-        );
-      })}
+      {series.map(({ name, points, color }, index) => (
+        <g key={name} strokeDasharray={index === 0 ? "none" : "4 3"} stroke={palette.background.paper}>
+          {shape === "bars" ? (
+            <path d={toBars(points, max, span, stepMs)} fill={toColor(palette, color)} {...unscaled} />
+          ) : (
+            <LineWithArea line={toLine(points, max, span, stepMs)} color={toColor(palette, color)} />
+          )}
+        </g>
+      ))}
     </Box>
   );
 }
@@ -182,22 +169,13 @@ interface LineWithAreaProps {
   /** An SVG path. */
   readonly line: string;
   readonly color: string;
-  readonly dashes: { readonly strokeDasharray?: string };
 }
 
-function LineWithArea({ line, color, dashes }: LineWithAreaProps) {
+function LineWithArea({ line, color }: LineWithAreaProps) {
   return (
     <g fill={color} stroke={color}>
       <path d={toArea(line)} stroke="none" opacity={0.1} />
-      <path
-        d={line}
-        fill="none"
-        strokeWidth={2}
-        strokeLinecap="round"
-        strokeLinejoin="round"
-        {...unscaled}
-        {...dashes}
-      />
+      <path d={line} fill="none" strokeWidth={2} strokeLinecap="round" strokeLinejoin="round" {...unscaled} />
     </g>
   );
 }

@@ -82,7 +82,8 @@ function ListActions({ resource, list, found, size }: ToolbarProps) {
   const canEdit = useCan("records");
   const exported = [[translate("record.view_all", { name: resource.plural }), {}] as const];
   const { search } = list.query;
-  if (search !== "" && found) exported.unshift([describeCount({ resource, list, found, size }), { search }]);
+  if (search !== "" && found)
+    exported.unshift([translate("record.export_found", { count: toNumber(found) }), { search }]);
   return (
     <>
       <Count resource={resource} list={list} found={found} size={size} />
@@ -119,24 +120,21 @@ function ListActions({ resource, list, found, size }: ToolbarProps) {
 }
 
 /** The number of all records, and of those that match the search. */
-function Count(props: ToolbarProps) {
+function Count({ resource, list, found, size }: ToolbarProps) {
+  const [count, all] = [found, size].map((number) => (number === undefined ? "" : toNumber(number)));
+  const isSearched = list.query.search !== "" && found !== undefined;
+  const key = isSearched ? "record.count_found" : "record.count";
+  const name = (isSearched ? size : found) === 1 ? resource.singular : resource.plural;
+  const text = found === undefined ? "" : translate(key, { count: count ?? "", all: all ?? "", name });
   return (
     <Typography
       role="status"
       color="textSecondary"
       sx={{ whiteSpace: "nowrap", fontVariantNumeric: "tabular-nums", minWidth: { md: 104 } }}
     >
-      {describeCount(props)}
+      {text}
     </Typography>
   );
-}
-
-function describeCount({ resource, list, found, size }: ToolbarProps): string {
-  const [count, all] = [found, size].map((number) => (number === undefined ? "" : toNumber(number)));
-  const isSearched = list.query.search !== "" && found !== undefined;
-  const key = isSearched ? "record.count_found" : "record.count";
-  const name = (isSearched ? size : found) === 1 ? resource.singular : resource.plural;
-  return found === undefined ? "" : translate(key, { count: count ?? "", all: all ?? "", name });
 }
 
 /** Searches on every key press, because a response only takes about 30 ms for 100,000 records. */

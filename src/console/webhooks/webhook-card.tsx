@@ -82,8 +82,8 @@ function Facts({
   const lag =
     behind === null
       ? translate("webhooks.behind_unknown")
-      : behind === 0
-        ? translate(behindIsMinimum ? "webhooks.behind_counting" : "webhooks.up_to_date")
+      : behind === 0 && !behindIsMinimum
+        ? translate("webhooks.up_to_date")
         : translate(behindIsMinimum ? "webhooks.behind_minimum" : "webhooks.behind_changes", {
             smart_count: behind,
             count: toNumber(behind),

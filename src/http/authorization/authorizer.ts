@@ -56,14 +56,14 @@ export class RequestAuthorizer {
   readonly #options: AuthorizerOptions;
   readonly #dependencies: HttpDependencies;
   readonly #index: SystemSiteIndex;
-  readonly #keyUses: KeyUseTracker;
+  readonly keyUses: KeyUseTracker;
   readonly #keyBuckets = new TokenBuckets<number>();
   readonly #failureBuckets = new TokenBuckets<string>();
 
   constructor(options: AuthorizerOptions, dependencies: HttpDependencies) {
     this.#options = options;
     this.#dependencies = dependencies;
-    this.#keyUses = new KeyUseTracker(dependencies);
+    this.keyUses = new KeyUseTracker(dependencies);
     this.#index = dependencies.systemSiteIndex;
   }
 
@@ -165,13 +165,8 @@ export class RequestAuthorizer {
       this.#addDebt(context, key, limit, Math.floor(operations / operationsPerToken), this.#dependencies.now());
   }
 
-  /** Returns the uses of those keys that may not be in the database yet. */
-  latestKeyUses(keys: readonly number[]): ReturnType<KeyUseTracker["latestUses"]> {
-    return this.#keyUses.latestUses(keys);
-  }
-
   stop(): Promise<void> {
-    return this.#keyUses.stop();
+    return this.keyUses.stop();
   }
 
   /** Brings the system site up to date, and reads the head of the site that host and key probably select in the same query. */
@@ -244,7 +239,7 @@ export class RequestAuthorizer {
 
   /** Records that the key was used, and counts the request towards its rate limit. @throws ProblemError `too-many-requests` */
   #countRequest(context: RequestContext, key: ApiKey, now: number): void {
-    this.#keyUses.trackUse(key.id, now);
+    this.keyUses.trackUse(key.id, now);
     const limit = this.#limitOf(key);
     if (!limit) return;
     const remainingTokens = this.#keyBuckets.consumeToken(key.id, limit, now);

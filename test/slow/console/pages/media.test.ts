@@ -20,9 +20,8 @@ test("forced colours: every button has a border", async () => {
   await page.emulateMedia({ forcedColors: "active" });
   for (const path of Object.values(site.server.pages)) {
     await view.show(path);
-    const widths = await page
-      .locator(".MuiButton-root, .MuiIconButton-root")
-      .evaluateAll((all: Element[]) => all.map((one) => getComputedStyle(one).borderTopWidth));
+    const buttons = 'document.querySelectorAll(".MuiButton-root, .MuiIconButton-root")';
+    const widths = await page.evaluate<string[]>(`[...${buttons}].map((one) => getComputedStyle(one).borderTopWidth)`);
     expect([path, new Set(widths)]).toEqual([path, new Set(["1px"])]);
   }
   await page.emulateMedia({ forcedColors: "none" });
