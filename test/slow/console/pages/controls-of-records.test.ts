@@ -14,6 +14,7 @@ import {
 import type { ConsolePage } from "../../../support/console/page.ts";
 import type { Pressed } from "../../../support/console/pressed.ts";
 import type { ConsoleClient } from "../../../support/console/server.ts";
+import { readCells } from "../../../support/workbooks.ts";
 
 setDefaultTimeout(120_000);
 
@@ -206,6 +207,32 @@ test("a table can be searched and sorted, and has columns, pages, views and a se
   await choose("Update 1 brand");
   await said("Saved");
   await page.getByRole("row").nth(2).getByRole("checkbox").check();
+  await click("Clear selection");
+});
+
+test("all records, those found, or those selected are exported in the list's order", async () => {
+  const download = async (item: string) => {
+    await click("Export");
+    const link = page.getByRole("menuitem", { name: item, exact: true });
+    const [file] = await Promise.all([page.waitForEvent("download"), link.click()]);
+    return Bun.file(await file.path());
+  };
+  const exported = async (what: string) => {
+    const [, ...lines] = (await (await download(`${what} (CSV)`)).text()).trim().split("\r\n");
+    const [, ...rows] = await readCells(await (await download(`${what} (Excel)`)).bytes());
+    const ids = rows.map(([id]) => Number(id));
+    expect(lines.map((line) => Number.parseInt(line, 10))).toEqual(ids);
+    return ids;
+  };
+  await view.show("shop/brands?sort=-ID");
+  const all = await exported("All brands");
+  expect(all).toEqual(Array.from(all, (_, index) => Number(all[0]) - index));
+  await view.show("shop/brands?search=zeta&sort=-ID");
+  const found = (await get("/sites/shop/records/brands?search=zeta&sort=ID&order=desc&limit=100")).records;
+  const ids: number[] = found.map(({ record }: { record: { ID: number } }) => record.ID);
+  expect(await exported(`${ids.length} found`)).toEqual(ids);
+  for (const row of [3, 2]) await page.getByRole("row").nth(row).getByRole("checkbox").check();
+  expect(await exported("2 selected")).toEqual(ids.slice(1, 3));
   await click("Clear selection");
 });
 
