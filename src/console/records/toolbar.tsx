@@ -198,7 +198,8 @@ export function ExportMenu({ resource, list, choices }: ExportMenuProps) {
   const { by, isDescending } = list.query;
   const addressOf = (parameters: Readonly<Record<string, string>>) => {
     const query = new URLSearchParams({ sort: by, order: isDescending ? "desc" : "asc", ...parameters });
-    return `/operator${sitePath(siteName, `/records/${resource.path}/export?${query}`)}`;
+    // Encoded, the commas between 1,000 long IDs could take more than a request may have.
+    return `/operator${sitePath(siteName, `/records/${resource.path}/export?${query}`)}`.replaceAll("%2C", ",");
   };
   return (
     <MenuButton text={translate("record.export")} icon={<DownloadIcon />}>
