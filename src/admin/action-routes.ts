@@ -152,7 +152,7 @@ async function requireRight(request: WireRequest, needs: Right, dependencies: Ac
   const session = await requireSession(request, dependencies);
   requireOwnPage(request, session.operator);
   if (hasRight(session.operator, needs)) return session;
-  const hint = "ask an operator with all rights to change it";
+  const hint = "ask an admin to change it";
   throw new ProblemError("forbidden", `your role doesn't let you ${whatRightsAllow[needs]}; ${hint}`);
 }
 

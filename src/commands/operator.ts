@@ -1,8 +1,8 @@
 // `storefront operator`: manages the people who can use the console.
 
-import { Argument, Command, Option } from "commander";
+import { Argument, Command, InvalidArgumentError, Option } from "commander";
 import { ProblemError } from "../model/errors.ts";
-import { type GivenRole, roles } from "../model/operator-role.ts";
+import { type GivenRole, roleNamed, roles } from "../model/operator-role.ts";
 import {
   createOperator,
   LastOperatorError,
@@ -28,7 +28,7 @@ interface AddOptions extends SiteOptions {
   readonly role: GivenRole;
 }
 
-/** `yes` allows removing or limiting even the last operator who can do everything on all sites. */
+/** `yes` allows removing or limiting even the last admin of all sites. */
 interface ConfirmedOptions extends CommonOptions {
   readonly yes?: true;
 }
@@ -45,7 +45,7 @@ interface LinkOptions extends CommonOptions {
 const header = ["ID", "NAME", "SITES", "ROLE", "SIGNS IN WITH", "CREATED (UTC)"];
 
 const rolesHelp =
-  "all: do everything; records: edit records, but not keys, webhooks, sites or operators; read: view only";
+  "viewer: view only; editor: edit records, but not keys, webhooks, sites or operators; admin: do everything";
 
 export function operatorCommand(): Command {
   const operator = new Command("operator").description("manage the people who can use the console");
@@ -59,7 +59,7 @@ function addCommand(): Command {
     .description("add an operator; they sign in with a link from `operator link`")
     .argument("<name>", "name of the operator, shown in the history as console:<name>")
     .option("--site <name>", "site the operator can manage; repeat for several (default: all)", collectValue)
-    .addOption(new Option("--role <role>", rolesHelp).choices(roles).default("all"))
+    .addOption(new Option("--role <role>", rolesHelp).choices(roles).argParser(parseRole).default("admin"))
     .action(async (name: string, options: AddOptions) => {
       const added = await withNewEngine(options, (engine) =>
         createOperator(engine, name, options.site ?? [], Date.now(), options.role),
@@ -68,6 +68,13 @@ function addCommand(): Command {
       const link = commandLine(["operator", "link", added.Name], options.database);
       printMessage(`added the operator ${added.Name}; to create a sign-in link: ${link}`);
     });
+}
+
+function parseRole(text: string): GivenRole {
+  // The console writes them with a capital.
+  const role = roleNamed(text.toLowerCase());
+  if (role) return role;
+  throw new InvalidArgumentError(`Allowed choices are ${roles.join(", ")}.`);
 }
 
 function listCommand(): Command {
@@ -85,7 +92,7 @@ function setCommand(): Command {
     .argument("<name>", "name of the operator, see `operator list`")
     .option("--site <name>", "let the operator manage only this site; repeat for several", collectValue)
     .option("--all-sites", "let the operator manage all sites")
-    .option("--yes", "go ahead even if this is the last operator of all sites")
+    .option("--yes", "go ahead even if this is the last admin of all sites")
     .action(async (name: string, options: SetOptions) => {
       const { site: sites = [], allSites, yes: mayBeLast = false } = options;
       if (sites.length > 0 === (allSites === true)) throw new UsageError("use either --site or --all-sites");
@@ -98,8 +105,8 @@ function roleCommand(): Command {
   return withCommonOptions(new Command("role"))
     .description("change what an operator can do; takes effect with their next request")
     .argument("<name>", "name of the operator, see `operator list`")
-    .addArgument(new Argument("<role>", rolesHelp).choices(roles))
-    .option("--yes", "go ahead even if this is the last operator of all sites")
+    .addArgument(new Argument("<role>", rolesHelp).choices(roles).argParser(parseRole))
+    .option("--yes", "go ahead even if this is the last admin of all sites")
     .action(async (name: string, role: GivenRole, options: ConfirmedOptions) => {
       const changed = await changeOperator(name, { role }, options.yes ?? false, options);
       printMessage(`the operator ${changed.Name} now has the role ${changed.role}`);
@@ -125,7 +132,7 @@ function removeCommand(): Command {
   return withCommonOptions(new Command("remove"))
     .description("remove an operator and sign them out")
     .argument("<name>", "name of the operator, see `operator list`")
-    .option("--yes", "go ahead even if this is the last operator of all sites")
+    .option("--yes", "go ahead even if this is the last admin of all sites")
     .action(async (name: string, options: ConfirmedOptions) => {
       const mayBeLast = options.yes ?? false;
       const removed = await withEngine(options, (engine) =>

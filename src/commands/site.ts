@@ -66,7 +66,7 @@ function addCommand(): Command {
       };
       const withKeys = options.withKey ?? false;
       const added = await withNewEngine(options, (engine) =>
-        createSites(engine, requested, withKeys, Date.now(), withKeys ? printKeys : undefined),
+        createSites(engine, requested, withKeys ? {} : undefined, Date.now(), withKeys ? printKeys : undefined),
       );
       if (!withKeys) print(added);
     });

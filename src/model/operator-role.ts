@@ -9,8 +9,8 @@
  */
 export type Right = "read" | "read-settings" | "records" | "settings";
 
-/** The roles operators can choose from, most rights first. */
-export const roles = ["all", "records", "read"] as const;
+/** The roles operators can choose from, least rights first. */
+export const roles = ["viewer", "editor", "admin"] as const;
 
 export type GivenRole = (typeof roles)[number];
 
@@ -19,9 +19,9 @@ export type Role = GivenRole | "unknown";
 
 /** An unknown role has only the rights that every role has. */
 const rightsOfRoles: Readonly<Record<Role, readonly Right[]>> = {
-  all: ["read", "read-settings", "records", "settings"],
-  records: ["read", "records"],
-  read: ["read", "read-settings"],
+  viewer: ["read", "read-settings"],
+  editor: ["read", "records"],
+  admin: ["read", "read-settings", "records", "settings"],
   unknown: ["read"],
 };
 
@@ -29,12 +29,19 @@ export function rightsOf(role: Role): readonly Right[] {
   return rightsOfRoles[role];
 }
 
-/** Parses the field `Role` of an operator, where empty means `all`. */
+/** What the roles were called at first. The database still does, so that other versions of the program understand each other. */
+const firstNames: Readonly<Record<GivenRole, string>> = { viewer: "read", editor: "records", admin: "all" };
+
+/** Also accepts a role's first name, which scripts may use. Undefined if there's no such role. */
+export function roleNamed(name: unknown): GivenRole | undefined {
+  return roles.find((role) => role === name || firstNames[role] === name);
+}
+
+/** Parses the field `Role` of an operator, where empty means `admin`. */
 export function toRole(stored: string): Role {
-  if (stored === "") return "all";
-  return roles.find((role) => role === stored) ?? "unknown";
+  return stored === "" ? "admin" : (roleNamed(stored) ?? "unknown");
 }
 
 export function fromRole(role: GivenRole): string {
-  return role === "all" ? "" : role;
+  return role === "admin" ? "" : firstNames[role];
 }

@@ -67,7 +67,7 @@ export interface OperatorRecord {
   readonly Name: string;
   /** IDs of the sites the operator can manage, separated by spaces; empty for all. */
   readonly Sites: string;
-  /** See model/operator-role.ts; empty for `all`. Another version of the program may have stored another word. */
+  /** See model/operator-role.ts; empty for `admin`. Another version of the program may have stored another word. */
   readonly Role: string;
   /** For single sign-on: the provider's issuer and, after a space, its ID for the person; empty if they sign in with links. */
   readonly Subject: string;

@@ -25,8 +25,8 @@ describe("storefront operator", () => {
     });
     const list = await workspace.mustRun(["operator", "list"]);
     expect(list.split("\n")[0]).toMatch(/^ID +NAME +SITES +ROLE +SIGNS IN WITH +CREATED \(UTC\)$/);
-    expect(list).toMatch(/^1 +anna +all +all +links /m);
-    expect(list).toMatch(/^2 +ben +garden, toys +all /m);
+    expect(list).toMatch(/^1 +anna +all +admin +links /m);
+    expect(list).toMatch(/^2 +ben +garden, toys +admin +links /m);
     await workspace.mustRun(["site", "remove", "toys", "--yes"]);
     const operators = await json("operator", "list");
     expect(operators.map(({ name, sites }: { name: string; sites: unknown }) => [name, sites])).toEqual([
@@ -49,7 +49,7 @@ describe("storefront operator", () => {
     const { code, stderr } = await run("operator", "set", "anna", "--site", "garden");
     expect([code, stderr]).toEqual([
       1,
-      expect.stringMatching(/`anna` is the last operator with all rights on all sites.*add --yes to limit them/),
+      expect.stringMatching(/`anna` is the last admin of all sites.*add --yes to limit them/),
     ]);
     expect(await set("anna", "--site", "garden", "--yes")).toMatchObject({ sites: ["garden"] });
     const journal = await workspace.mustRun(["journal", "--system"]);
@@ -58,22 +58,32 @@ describe("storefront operator", () => {
     expect([stdout, said]).toEqual(["", expect.stringContaining("the operator anna can now manage all sites")]);
   });
 
-  test("adds an operator with a role and changes roles, but needs --yes for the last operator with all rights", async () => {
+  test("adds an operator with a role and changes roles, but needs --yes for the last admin", async () => {
     await workspace.mustRun(["operator", "add", "anna"]);
-    expect(await json("operator", "add", "ben", "--role", "read")).toMatchObject({ sites: null, role: "read" });
-    expect(await json("operator", "role", "ben", "records")).toMatchObject({ name: "ben", role: "records" });
-    expect(await workspace.mustRun(["operator", "list"])).toMatch(/^2 +ben +all +records /m);
-    const { code, stderr } = await run("operator", "role", "anna", "read");
-    expect([code, stderr]).toEqual([
-      1,
-      expect.stringMatching(/`anna` is the last operator with all rights on all sites.*--yes/),
-    ]);
-    const limited = await run("operator", "role", "anna", "read", "--yes");
-    expect([limited.stdout, limited.stderr]).toEqual(["", "the operator anna now has the role read\n"]);
-    expect(await json("operator", "role", "anna", "all")).toMatchObject({ role: "all" });
+    expect(await json("operator", "add", "ben", "--role", "viewer")).toMatchObject({ sites: null, role: "viewer" });
+    expect(await json("operator", "role", "ben", "editor")).toMatchObject({ name: "ben", role: "editor" });
+    expect(await workspace.mustRun(["operator", "list"])).toMatch(/^2 +ben +all +editor /m);
+    const { code, stderr } = await run("operator", "role", "anna", "viewer");
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/`anna` is the last admin of all sites.*--yes/)]);
+    const limited = await run("operator", "role", "anna", "viewer", "--yes");
+    expect([limited.stdout, limited.stderr]).toEqual(["", "the operator anna now has the role viewer\n"]);
+    expect(await json("operator", "role", "anna", "Admin")).toMatchObject({ role: "admin" });
     const operators = await json("operator", "list");
-    expect(operators.map(({ role }: { role: string }) => role)).toEqual(["all", "records"]);
+    expect(operators.map(({ role }: { role: string }) => role)).toEqual(["admin", "editor"]);
     expect((await workspace.mustRun(["journal", "--system"])).match(/\tupdate\toperator\t/g)).toHaveLength(3);
+  });
+
+  test("also accepts the first names of the roles, and stores those", async () => {
+    for (const [first, role] of [
+      ["read", "viewer"],
+      ["records", "editor"],
+      ["all", "admin"],
+    ] as const) {
+      expect(await json("operator", "add", first, "--role", first)).toMatchObject({ role });
+      expect(await json("operator", "role", first, first)).toMatchObject({ role });
+    }
+    const stored = (await workspace.mustRun(["journal", "--system", "--json"])).match(/"Role":"\w*"/g) ?? [];
+    expect(new Set(stored)).toEqual(new Set(['"Role":"read"', '"Role":"records"', '"Role":""']));
   });
 
   test("needs --yes to remove the last operator of all sites", async () => {
@@ -83,7 +93,7 @@ describe("storefront operator", () => {
     const { code, stderr } = await run("operator", "remove", "anna");
     expect([code, stderr.trim().split("\n")]).toEqual([
       1,
-      [expect.stringMatching(/`anna` is the last operator with all rights on all sites.*add --yes/)],
+      [expect.stringMatching(/`anna` is the last admin of all sites.*add --yes/)],
     ]);
     await workspace.mustRun(["operator", "remove", "anna", "--yes"]);
     expect(await json("operator", "list")).toHaveLength(1);
@@ -171,8 +181,8 @@ describe("storefront operator", () => {
       2,
       /either --site or --all-sites/,
     ],
-    ["a change to an unknown role", ["role", "anna", "auditor"], 2, /Allowed choices are all, records, read/],
-    ["a role of an unknown operator", ["role", "nobody", "read"], 1, /unknown operator `nobody`/],
+    ["a change to an unknown role", ["role", "anna", "auditor"], 2, /Allowed choices are viewer, editor, admin/],
+    ["a role of an unknown operator", ["role", "nobody", "viewer"], 1, /unknown operator `nobody`/],
     ["a new operator with an unknown role", ["add", "ben", "--role", "owner"], 2, /Allowed choices/],
     ["a change to an unknown operator", ["set", "nobody", "--all-sites"], 1, /unknown operator `nobody`/],
     ["a change to an unknown site", ["set", "anna", "--site", "nowhere"], 1, /unknown site `nowhere`/],

@@ -55,7 +55,8 @@ describe.each(engines)("sites from a list on $name", (kind) => {
     await kind.close();
   });
 
-  const add = async (text: string, withKeys = false) => createSites(engine, await read(text), withKeys, 1);
+  const add = async (text: string, withKeys = false) =>
+    createSites(engine, await read(text), withKeys ? {} : undefined, 1);
   const names = async () => (await listSites(engine)).map(({ Name, Default }) => Name + Default);
 
   test("are created together, each with its own key, one of them as the default site", async () => {

@@ -1,7 +1,7 @@
 // Manages operators, who can sign in to the console. Only operators of all sites can use these actions.
 
 import { ProblemError } from "../../model/errors.ts";
-import { roles } from "../../model/operator-role.ts";
+import { roleNamed, roles } from "../../model/operator-role.ts";
 import {
   createOperator,
   type ListedOperator,
@@ -12,7 +12,7 @@ import {
 } from "../../operator/operators/operators.ts";
 import { createSignInLink, signOutEverywhere } from "../../operator/operators/sessions.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
-import { parseBoolean, parseChoice, parseText, parseTexts, type ReceivedBody } from "../json-body.ts";
+import { parseBoolean, parseText, parseTexts, type ReceivedBody } from "../json-body.ts";
 import type { OpenImports } from "../open-imports.ts";
 import { byId } from "./parameters.ts";
 import type {
@@ -47,7 +47,7 @@ async function listAll({ engine }: ActionContext): Promise<OperatorsResponse> {
 async function add(call: ActionContext): Promise<OperatorResponse> {
   const input = await call.input<NewOperatorBody>();
   const [name, sites] = [parseText(input, "name"), sitesIn(input)];
-  const added = await createOperator(call.engine, name, sites, call.now(), roleIn(input) ?? "all");
+  const added = await createOperator(call.engine, name, sites, call.now(), roleIn(input) ?? "admin");
   return { operator: toOperatorInfo(added), run: call.run };
 }
 
@@ -71,7 +71,9 @@ function sitesIn(input: ReceivedBody<Pick<OperatorInfo, "sites">>): readonly str
 }
 
 function roleIn(input: ReceivedBody<{ readonly role?: RoleInfo }>): RoleInfo | undefined {
-  return input.role === undefined ? undefined : parseChoice(input, "role", roles);
+  const role = roleNamed(input.role);
+  if (role || input.role === undefined) return role;
+  throw new ProblemError("bad-request", `\`role\` must be one of ${roles.join(", ")}`);
 }
 
 async function remove(call: ActionContext, imports: OpenImports): Promise<OperatorResponse> {

@@ -57,7 +57,8 @@ async function add(call: ActionContext): Promise<NewSiteResponse> {
     hostnames: parseTexts(input, "hostnames") ?? [],
     isDefault: parseBoolean(input, "isDefault") ?? false,
   };
-  const [added] = await createSites(call.engine, [settings], parseBoolean(input, "withKey") ?? false, call.now());
+  const keySettings = parseBoolean(input, "withKey") ? { rights: ["read"] } : undefined;
+  const [added] = await createSites(call.engine, [settings], keySettings, call.now());
   if (!added) throw new Error("the site was not added");
   return { site: toSiteInfo(added.site, [added.site]), key: added.key ?? null, run: call.run };
 }

@@ -92,7 +92,7 @@ export interface SiteInfo {
 /** The sites the operator can access, and the public listener's URL, which integrations use. */
 export type SitesResponse = { readonly sites: readonly SiteInfo[]; readonly publicUrl: string };
 
-/** A new site's members. By default it has no hostnames and no key, and isn't the default site. */
+/** A new site's members. By default it has no hostnames and no key, and isn't the default site. A key `withKey` can only read. */
 export interface NewSiteBody {
   readonly name: string;
   readonly hostnames?: readonly string[];
@@ -275,8 +275,8 @@ export interface OperatorInfo {
   readonly created: string;
 }
 
-/** An operator's role: everything, everything but settings, or read-only. */
-export type RoleInfo = "all" | "records" | "read";
+/** An operator's role: read-only, everything but settings, or everything. */
+export type RoleInfo = "viewer" | "editor" | "admin";
 
 export type OperatorsResponse = { readonly operators: readonly OperatorInfo[] };
 export type OperatorResponse = { readonly operator: OperatorInfo; readonly run: string };

@@ -174,10 +174,15 @@ interface OpenDialogProps {
 }
 
 function OpenDialog({ open, rights, onClose }: OpenDialogProps) {
-  const actions = useKeyActions();
-  const counts = useRequestCounts();
+  if (open.kind === "new") return <KeyForm rights={rights} onClose={onClose} />;
+  const Shown = { edit: KeyForm, rotate: RotateKey, revoke: RevokeKey }[open.kind];
+  return <Shown apiKey={open.apiKey} rights={rights} onClose={onClose} />;
+}
+
+/** Returns a function that shows a new key once it has been issued. */
+function useShowKey() {
   const curl = useCurl();
-  const show = async (issued: Promise<{ readonly key: string }>) => {
+  return async (issued: Promise<{ readonly key: string }>) => {
     const { key } = await issued;
     showSecret({
       title: translate("keys.made"),
@@ -188,15 +193,6 @@ function OpenDialog({ open, rights, onClose }: OpenDialogProps) {
       },
     });
   };
-  const form = { rights, onClose };
-  if (open.kind === "new") return <KeyForm {...form} onSubmit={(settings) => show(actions.create(settings))} />;
-  const { kind, apiKey } = open;
-  const { id } = apiKey;
-  if (kind === "edit")
-    return <KeyForm {...form} apiKey={apiKey} onSubmit={(settings) => actions.change(id, settings)} />;
-  if (kind === "rotate")
-    return <RotateKey apiKey={apiKey} onRotate={(hours) => show(actions.rotate(id, hours))} onClose={onClose} />;
-  return <RevokeKey apiKey={apiKey} requests={counts?.get(id)} onRevoke={() => actions.revoke(id)} onClose={onClose} />;
 }
 
 const accesses = ["read", "write", "chosen"] as const;
@@ -206,14 +202,14 @@ function accessOf({ scope, can }: Pick<KeyInfo, "scope" | "can">): Access {
   return scope !== null && can.length === 1 ? scope : "chosen";
 }
 
-interface KeyFormProps extends Pick<OpenDialogProps, "rights"> {
+interface KeyFormProps extends Omit<OpenDialogProps, "open"> {
   /** The key to edit; undefined for a new one. */
   readonly apiKey?: KeyInfo;
-  readonly onSubmit: (settings: KeyBody) => Promise<unknown>;
-  readonly onClose: () => void;
 }
 
-function KeyForm({ apiKey, rights, onSubmit, onClose }: KeyFormProps) {
+function KeyForm({ apiKey, rights, onClose }: KeyFormProps) {
+  const { create, change } = useKeyActions();
+  const show = useShowKey();
   const [label, setLabel] = useState(apiKey?.label ?? "");
   const [access, setAccess] = useState<Access>(apiKey ? accessOf(apiKey) : "read");
   const [chosen, setChosen] = useState(apiKey?.rights ?? []);
@@ -228,6 +224,7 @@ function KeyForm({ apiKey, rights, onSubmit, onClose }: KeyFormProps) {
     expires: toExpiry(expires, apiKey?.expires ?? null),
   };
   const isEdited = useEdited([label, access, chosen, networks, rate, expires]);
+  const [before] = useState(settings);
   const name = formatKeyName(apiKey ?? { label: "", prefix: "" });
   const title = apiKey ? translate("keys.edit_title", { key: name }) : translate("keys.make");
   return (
@@ -235,7 +232,7 @@ function KeyForm({ apiKey, rights, onSubmit, onClose }: KeyFormProps) {
       title={title}
       action={translate(apiKey ? "general.save" : "general.create")}
       isEdited={isEdited}
-      onConfirm={() => onSubmit(settings)}
+      onConfirm={() => (apiKey ? change(apiKey.id, changesOf(before, settings)) : show(create(settings)))}
       onClose={onClose}
     >
       <TextInput
@@ -281,6 +278,15 @@ function KeyForm({ apiKey, rights, onSubmit, onClose }: KeyFormProps) {
   );
 }
 
+/** Returns the settings that have changed, so that those that someone else changes in the meantime are kept. */
+function changesOf(before: KeyBody, settings: KeyBody): KeyBody {
+  const old = Object.entries(before).map(([name, value]) => [name, JSON.stringify(value)]);
+  const texts = new Map(old as [string, string][]);
+  return Object.fromEntries(
+    Object.entries(settings).filter(([name, value]) => texts.get(name) !== JSON.stringify(value)),
+  );
+}
+
 interface RightsProps extends Pick<OpenDialogProps, "rights"> {
   readonly chosen: readonly string[];
   readonly onChange: (chosen: readonly string[]) => void;
@@ -315,10 +321,8 @@ function dayIn(instant: string | null | undefined): string {
   return instant ? toDayText(new Date(instant)) : "";
 }
 
-interface RotateProps {
+interface KeyDialogProps extends Pick<OpenDialogProps, "onClose"> {
   readonly apiKey: KeyInfo;
-  readonly onRotate: (overlap: number) => Promise<unknown>;
-  readonly onClose: () => void;
 }
 
 const overlaps: readonly (readonly [hours: string, text: string])[] = [
@@ -327,14 +331,16 @@ const overlaps: readonly (readonly [hours: string, text: string])[] = [
   ["168", translate("keys.week")],
 ];
 
-function RotateKey({ apiKey, onRotate, onClose }: RotateProps) {
+function RotateKey({ apiKey, onClose }: KeyDialogProps) {
+  const { rotate } = useKeyActions();
+  const show = useShowKey();
   const [overlap, setOverlap] = useState("24");
   const name = formatKeyName(apiKey);
   return (
     <ActionDialog
       title={translate("keys.rotate_title", { key: name })}
       action={translate("keys.rotate")}
-      onConfirm={() => onRotate(Number(overlap))}
+      onConfirm={() => show(rotate(apiKey.id, Number(overlap)))}
       onClose={onClose}
     >
       <Typography>{translate("keys.rotate_explain")}</Typography>
@@ -343,16 +349,10 @@ function RotateKey({ apiKey, onRotate, onClose }: RotateProps) {
   );
 }
 
-interface RevokeProps {
-  readonly apiKey: KeyInfo;
-  /** Requests in the last day; undefined if unknown. */
-  readonly requests: number | undefined;
-  readonly onRevoke: () => Promise<unknown>;
-  readonly onClose: () => void;
-}
-
 /** Asks before a key is revoked, saying what stops working, and how much and when it was last used. */
-function RevokeKey({ apiKey, requests = 0, onRevoke, onClose }: RevokeProps) {
+function RevokeKey({ apiKey, onClose }: KeyDialogProps) {
+  const { revoke } = useKeyActions();
+  const requests = useRequestCounts()?.get(apiKey.id) ?? 0;
   const name = formatKeyName(apiKey);
   const { data: webhooks = [] } = useWebhooks();
   const own = webhooks.filter(({ key }) => key !== null && [apiKey.prefix, ...apiKey.former].includes(key));
@@ -366,7 +366,7 @@ function RevokeKey({ apiKey, requests = 0, onRevoke, onClose }: RevokeProps) {
       title={translate("keys.revoke_title", { key: name })}
       action={translate("keys.revoke")}
       isDangerous
-      onConfirm={onRevoke}
+      onConfirm={() => revoke(apiKey.id)}
       onClose={onClose}
     >
       <Typography>{translate("keys.revoke_explain")}</Typography>

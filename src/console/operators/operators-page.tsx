@@ -21,6 +21,7 @@ import type {
   OperatorBody,
   OperatorInfo,
   OperatorRemovalBody,
+  OperatorResponse,
   OperatorsResponse,
   RoleInfo,
 } from "../../admin/api/types.ts";
@@ -125,18 +126,8 @@ interface OperatorActionsProps extends Pick<OperatorListProps, "onOpen"> {
 function OperatorActions({ operator, onOpen }: OperatorActionsProps) {
   const { link } = useOperatorActions();
   const { links } = useSignInWays();
-  const { id, name, singleSignOn } = operator;
-  async function makeLink() {
-    try {
-      showSecret({
-        title: translate("operators.link_for", { name }),
-        explain: translate("operators.link_once", { name }),
-        secrets: { [translate("operators.link_label")]: await link(id) },
-      });
-    } catch (error) {
-      notify((error as Error).message, "error");
-    }
-  }
+  const { name, singleSignOn } = operator;
+  const makeLink = () => link(operator).catch((error: Error) => notify(error.message, "error"));
   return (
     <>
       {links && !singleSignOn && (
@@ -167,72 +158,72 @@ interface OpenDialogProps {
 }
 
 function OpenDialog({ open, operators, onClose }: OpenDialogProps) {
-  const actions = useOperatorActions();
-  if (open.kind === "new") return <AddOperator onSubmit={actions.add} onClose={onClose} />;
+  if (open.kind === "new") return <AddOperator onClose={onClose} />;
   const { kind, operator } = open;
-  const { id, name } = operator;
-  const isLast = isLastWithAllRights(operator, operators);
-  if (kind === "edit" && operator.singleSignOn) return <ManagedOperator operator={operator} onClose={onClose} />;
-  if (kind === "edit") {
-    const change = (access: Parameters<typeof actions.change>[1]) => actions.change(id, { ...access, isLast });
-    return <ChangeOperator operator={operator} isLast={isLast} onSubmit={change} onClose={onClose} />;
-  }
-  if (kind === "remove") {
-    const remove = () => actions.remove(id, { isLast });
-    return <RemoveOperator operator={operator} isLast={isLast} onRemove={remove} onClose={onClose} />;
-  }
-  return (
-    <ActionDialog
-      title={translate("operators.sign_out_title", { name })}
-      action={translate("operators.sign_out")}
-      isDangerous
-      onConfirm={() => actions.signOut(id)}
-      onClose={onClose}
-    >
-      <Typography>{translate("operators.sign_out_explain", { name })}</Typography>
-    </ActionDialog>
-  );
+  const edit = operator.singleSignOn ? ManagedOperator : ChangeOperator;
+  const Shown = { edit, sign_out: SignOutOperator, remove: RemoveOperator }[kind];
+  return <Shown operator={operator} isLast={isLastAdmin(operator, operators)} onClose={onClose} />;
 }
 
 /** Whether `operator` is the only admin of all sites. */
-function isLastWithAllRights(operator: OperatorInfo, operators: readonly OperatorInfo[]): boolean {
-  const hasAllRights = ({ sites, role }: OperatorInfo) => sites === null && role === "all";
-  return hasAllRights(operator) && operators.every((one) => one.id === operator.id || !hasAllRights(one));
+function isLastAdmin(operator: OperatorInfo, operators: readonly OperatorInfo[]): boolean {
+  const isAdmin = ({ sites, role }: OperatorInfo) => sites === null && role === "admin";
+  return isAdmin(operator) && operators.every((one) => one.id === operator.id || !isAdmin(one));
 }
 
 /** Returns the functions that change operators. After each, the list is reloaded. */
 function useOperatorActions() {
   const send = useSend("/operators");
   return {
-    add: (operator: NewOperatorBody) => send("POST", "", operator),
+    add: (operator: NewOperatorBody) => send<OperatorResponse>("POST", "", operator),
     /** Changes an operator's sites or role. */
     change: (id: number, change: OperatorBody) => send("PATCH", `/${id}`, change),
     remove: (id: number, confirmation: OperatorRemovalBody) => send("DELETE", `/${id}`, confirmation),
-    /** Creates a link that signs the operator in to this page. */
-    async link(id: number) {
+    /** Creates a link that signs the operator in to this page, and shows it. */
+    async link({ id, name }: OperatorInfo) {
       const { secret } = await send<LinkResponse>("POST", `/${id}/link`, {});
-      return `${location.origin}/#sign-in=${secret}`;
+      showSecret({
+        title: translate("operators.link_for", { name }),
+        explain: translate("operators.link_once", { name }),
+        secrets: { [translate("operators.link_label")]: `${location.origin}/#sign-in=${secret}` },
+      });
     },
     signOut: (id: number) => send("POST", `/${id}/sign-out`, {}),
   };
 }
 
-interface AddOperatorProps {
-  readonly onSubmit: (added: NewOperatorBody) => Promise<unknown>;
-  readonly onClose: () => void;
-}
-
-function AddOperator({ onSubmit, onClose }: AddOperatorProps) {
+/** Adds an operator, and then offers to create the link that they need to sign in. */
+function AddOperator({ onClose }: Pick<OpenDialogProps, "onClose">) {
+  const { add, link } = useOperatorActions();
   const [name, setName] = useState("");
-  const [access, setAccess] = useState<Access>({ role: "all", isForAll: false, sites: [] });
+  const [access, setAccess] = useState<Access>({ role: "viewer", isForAll: false, sites: [] });
+  const [added, setAdded] = useState<OperatorInfo>();
+  const isEdited = useEdited([name, access]);
   const sites = sitesOf(access);
+  async function submit() {
+    const { operator } = await add({ name: name.trim(), sites, role: access.role as RoleInfo });
+    setAdded(operator);
+    return false;
+  }
+  if (added)
+    return (
+      <ActionDialog
+        title={translate("operators.added", { name: added.name })}
+        action={translate("operators.link_make")}
+        cancelText={translate("general.done")}
+        onConfirm={() => link(added)}
+        onClose={onClose}
+      >
+        <Typography>{translate("operators.added_explain")}</Typography>
+      </ActionDialog>
+    );
   return (
     <ActionDialog
       title={translate("operators.add")}
       action={translate("general.add")}
-      isEdited={useEdited([name, access])}
+      isEdited={isEdited}
       isDisabled={sites?.length === 0}
-      onConfirm={() => onSubmit({ name: name.trim(), sites, role: access.role as RoleInfo })}
+      onConfirm={submit}
       onClose={onClose}
     >
       <TextInput
@@ -249,17 +240,16 @@ function AddOperator({ onSubmit, onClose }: AddOperatorProps) {
   );
 }
 
-interface ChangeOperatorProps {
+interface OperatorDialogProps extends Pick<OpenDialogProps, "onClose"> {
   readonly operator: OperatorInfo;
   /** Whether this is the only admin of all sites. */
   readonly isLast: boolean;
-  readonly onSubmit: (access: Pick<OperatorBody, "sites" | "role">) => Promise<unknown>;
-  readonly onClose: () => void;
 }
 
-function ChangeOperator({ operator, isLast, onSubmit, onClose }: ChangeOperatorProps) {
+function ChangeOperator({ operator, isLast, onClose }: OperatorDialogProps) {
+  const { change } = useOperatorActions();
   const { operator: own } = useSession();
-  const { name, role: before } = operator;
+  const { id, name, role: before } = operator;
   const [access, setAccess] = useState<Access>({
     role: before,
     isForAll: operator.sites === null,
@@ -267,15 +257,19 @@ function ChangeOperator({ operator, isLast, onSubmit, onClose }: ChangeOperatorP
   });
   const sites = sitesOf(access);
   const { role } = access;
-  const isLimited = (operator.sites === null && sites !== null) || (before === "all" && role !== "all");
+  const isSame = `${sites?.toSorted()}` === `${operator.sites?.toSorted()}`;
+  const isLimited = (operator.sites === null && sites !== null) || (before === "admin" && role !== "admin");
   return (
     <ActionDialog
       title={translate("operators.edit_title", { name })}
       action={translate(isLimited && isLast ? "operators.limit_last_confirm" : "general.save")}
-      isDangerous={isLimited}
+      isDangerous={isLimited && isLast}
       isEdited={useEdited(access)}
-      isDisabled={sites?.length === 0}
-      onConfirm={() => onSubmit({ sites, ...(role !== before && role !== "unknown" && { role }) })}
+      isDisabled={sites?.length === 0 || (isSame && role === before)}
+      // Only sends what has changed, so that another operator's changes are kept.
+      onConfirm={() =>
+        change(id, { ...(!isSame && { sites }), ...(role !== before && role !== "unknown" && { role }), isLast })
+      }
       onClose={onClose}
     >
       <AccessChoice value={access} onChange={setAccess} />
@@ -288,13 +282,8 @@ function ChangeOperator({ operator, isLast, onSubmit, onClose }: ChangeOperatorP
   );
 }
 
-interface ManagedOperatorProps {
-  readonly operator: OperatorInfo;
-  readonly onClose: () => void;
-}
-
 /** Says why there's nothing to edit. */
-function ManagedOperator({ operator: { name, singleSignOn }, onClose }: ManagedOperatorProps) {
+function ManagedOperator({ operator: { name, singleSignOn }, onClose }: OperatorDialogProps) {
   return (
     <DialogFrame title={translate("operators.edit_title", { name })} onClose={onClose}>
       <Typography>{translate("operators.sso_explain", { name, issuer: singleSignOn?.issuer ?? "" })}</Typography>
@@ -302,22 +291,29 @@ function ManagedOperator({ operator: { name, singleSignOn }, onClose }: ManagedO
   );
 }
 
-interface RemoveOperatorProps {
-  readonly operator: OperatorInfo;
-  /** Whether this is the last operator of all sites. */
-  readonly isLast: boolean;
-  readonly onRemove: () => Promise<unknown>;
-  readonly onClose: () => void;
+function SignOutOperator({ operator: { id, name }, onClose }: OperatorDialogProps) {
+  const { signOut } = useOperatorActions();
+  return (
+    <ActionDialog
+      title={translate("operators.sign_out_title", { name })}
+      action={translate("operators.sign_out")}
+      onConfirm={() => signOut(id)}
+      onClose={onClose}
+    >
+      <Typography>{translate("operators.sign_out_explain", { name })}</Typography>
+    </ActionDialog>
+  );
 }
 
-function RemoveOperator({ operator: { name, singleSignOn }, isLast, onRemove, onClose }: RemoveOperatorProps) {
+function RemoveOperator({ operator: { id, name }, isLast, onClose }: OperatorDialogProps) {
+  const { remove } = useOperatorActions();
   const { operator: own } = useSession();
   return (
     <ActionDialog
       title={translate("operators.remove_title", { name })}
       action={translate(isLast ? "operators.remove_last_confirm" : "operators.remove")}
       isDangerous
-      onConfirm={onRemove}
+      onConfirm={() => remove(id, { isLast })}
       onClose={onClose}
     >
       <Typography>{translate("operators.remove_explain", { name })}</Typography>
@@ -344,7 +340,7 @@ function sitesOf({ isForAll, sites }: Access): readonly string[] | null {
 
 const maxOptions = 50;
 
-const roles: readonly RoleInfo[] = ["all", "records", "read"];
+const roles: readonly RoleInfo[] = ["viewer", "editor", "admin"];
 
 interface AccessChoiceProps {
   readonly value: Access;
@@ -379,7 +375,7 @@ function AccessChoice({ value, onChange }: AccessChoiceProps) {
           <FormControlLabel
             value="all"
             control={<Radio size="small" />}
-            label={translate(role === "all" ? "operators.every_site_all" : "operators.every_site")}
+            label={translate(role === "admin" ? "operators.every_site_all" : "operators.every_site")}
           />
         </RadioGroup>
       </FormControl>

@@ -18,6 +18,7 @@ interface ActionDialogProps {
   readonly isEdited?: boolean;
   /** Shown while an action runs that can take long. The dialog may then be closed; the action continues. */
   readonly busyText?: string;
+  /** The dialog closes once it resolves, unless the result is `false`. Don't wait for more than the action's response. */
   readonly onConfirm: () => Promise<unknown>;
   readonly onClose: () => void;
   readonly children: ReactNode;
@@ -45,11 +46,11 @@ export function ActionDialog({
   function submit(event: FormEvent) {
     event.preventDefault();
     void attempt(async () => {
-      await onConfirm();
+      const result = await onConfirm();
       markSaved();
       // If the question about unsaved changes was opened while the action ran, close it: nothing is left to lose.
       discardWaitingAction();
-      if (isMounted()) onClose();
+      if (result !== false && isMounted()) onClose();
     });
   }
 

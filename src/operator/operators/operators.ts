@@ -61,7 +61,7 @@ export async function createOperator(
   name: string,
   sites: readonly string[],
   now: number,
-  role: GivenRole = "all",
+  role: GivenRole = "admin",
 ): Promise<ListedOperator> {
   let listed: ListedOperator | undefined;
   const [body] = await commitSystemChanges(engine, (system) => {
@@ -148,7 +148,7 @@ function toFreeName(given: string, { operators }: SystemRecords): string {
 
 /**
  * Removes an operator and ends their sessions.
- * @param mayBeLast whether to remove even the last operator who can do everything on all sites. Sites and operators can then only be added by commands.
+ * @param mayBeLast whether to remove even the last admin of all sites. Sites and operators can then only be added by commands.
  * @throws ProblemError `not-found`, or LastOperatorError
  */
 export async function removeOperator(
@@ -160,7 +160,7 @@ export async function removeOperator(
   let removed: ListedOperator | undefined;
   await commitSystemChanges(engine, (system) => {
     removed = requireOperator(system, name);
-    if (!mayBeLast) requireOtherOperatorOfAllSites(system, removed);
+    if (!mayBeLast) requireOtherAdminOfAllSites(system, removed);
     return [toDeleteIntent(operatorResource, removed.ID, now)];
   });
   const { ID } = removed as ListedOperator;
@@ -185,26 +185,25 @@ function toSiteIds(names: readonly string[], { sites }: SystemRecords): string {
   return [...new Set(names.map(idOf))].join(" ");
 }
 
-/** Thrown when nobody who can do everything on all sites would be left. */
+/** Thrown when no admin of all sites would be left. */
 export class LastOperatorError extends ProblemError {
   constructor(name: string) {
     super(
       "conflict",
-      `\`${name}\` is the last operator with all rights on all sites; without one, only commands can manage sites and operators`,
+      `\`${name}\` is the last admin of all sites; without one, only commands can manage sites and operators`,
     );
   }
 }
 
 /** @throws LastOperatorError */
-function requireOtherOperatorOfAllSites(system: SystemRecords, operator: ListedOperator): void {
+function requireOtherAdminOfAllSites(system: SystemRecords, operator: ListedOperator): void {
   const others = system.operators.filter(({ ID }) => ID !== operator.ID);
-  if (!hasAllRights(operator) || others.some(hasAllRights)) return;
+  if (!isAdminOfAllSites(operator) || others.some(isAdminOfAllSites)) return;
   throw new LastOperatorError(operator.Name);
 }
 
-/** On all sites. */
-function hasAllRights({ Sites, Role }: OperatorRecord): boolean {
-  return Sites === "" && toRole(Role) === "all";
+function isAdminOfAllSites({ Sites, Role }: OperatorRecord): boolean {
+  return Sites === "" && toRole(Role) === "admin";
 }
 
 /** @param system must be up to date */
@@ -256,7 +255,7 @@ export function managedSites(
 
 /**
  * Changes the sites an operator can manage, or their role. Takes effect with the next request, even in open sessions.
- * @param mayBeLast whether to limit even the last operator who can do everything on all sites. Sites and operators can then only be added by commands.
+ * @param mayBeLast whether to limit even the last admin of all sites. Sites and operators can then only be added by commands.
  * @throws ProblemError `not-found` for an unknown operator or site, LastOperatorError, `invalid-record` for too many sites
  */
 export async function setOperator(
@@ -279,7 +278,7 @@ export async function setOperator(
       ...(role && { Role: fromRole(role) }),
     };
     changed = toListed({ ...before, ...values }, system);
-    if (!hasAllRights(changed) && !mayBeLast) requireOtherOperatorOfAllSites(system, before);
+    if (!isAdminOfAllSites(changed) && !mayBeLast) requireOtherAdminOfAllSites(system, before);
     return [toUpdateIntent(operatorResource, before.ID, values, now)];
   });
   return changed as ListedOperator;

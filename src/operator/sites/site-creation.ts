@@ -9,7 +9,7 @@ import { type FieldError, fault, invalidRecordError, ProblemError } from "../../
 import { site as siteResource } from "../../resources/site.ts";
 import { commitSystemChanges, toCreateIntent } from "../../system/system-changes.ts";
 import type { SiteRecord, SystemRecords } from "../../system/system-records.ts";
-import { createKeyIntent } from "./keys.ts";
+import { createKeyIntent, type KeySettings } from "./keys.ts";
 import { removeSite } from "./site-removal.ts";
 import { requireUnusedNames, setSite, toSiteValues, toUnsetDefaultIntents } from "./sites.ts";
 
@@ -23,7 +23,7 @@ export interface RequestedSite {
 
 export interface CreatedSite {
   readonly site: SiteRecord;
-  /** The key itself, which isn't stored; undefined without `withKeys`. */
+  /** The key itself, which isn't stored; undefined without `keySettings`. */
   readonly key: string | undefined;
 }
 
@@ -56,14 +56,14 @@ export async function readSiteList(bytes: AsyncIterable<Uint8Array>): Promise<re
 }
 
 /**
- * Creates sites, each with a key if `withKeys`.
+ * Creates sites, each with a key if there are `keySettings`.
  * @param handOver gets the sites and keys once they're stored. If it throws, the sites are removed again, because nobody has their keys.
  * @throws ProblemError `unavailable` if `handOver` throws, `invalid-record` with the errors of all rows, or for a single site like `createSite`
  */
 export async function createSites(
   engine: Engine,
   requested: readonly RequestedSite[],
-  withKeys: boolean,
+  keySettings: KeySettings | undefined,
   now: number,
   handOver: (added: readonly CreatedSite[]) => void = () => {},
 ): Promise<readonly CreatedSite[]> {
@@ -72,7 +72,9 @@ export async function createSites(
   const bodies = await commitSystemChanges(engine, (system) => {
     const sites = toSiteIntents(requested, system, now);
     const firstId = system.nextSiteId;
-    const issued = withKeys ? requested.map((_, index) => createKeyIntent(firstId + index, {}, now, false)) : [];
+    const issued = keySettings
+      ? requested.map((_, index) => createKeyIntent(firstId + index, keySettings, now, false))
+      : [];
     keys = issued.map(({ key }) => key);
     const before = system.sites;
     const hasDefault = requested.some(({ isDefault }) => isDefault);

@@ -273,7 +273,7 @@ describe.each(engines)("the history in the console on $name", (kind) => {
       "can no longer manage this site",
       () => setOperator(server.engine, "ben", { sites: ["toys"] }, Date.now()),
     ],
-    ["may only read", "now has another role", () => setOperator(server.engine, "ben", { role: "read" }, Date.now())],
+    ["may only read", "now has another role", () => setOperator(server.engine, "ben", { role: "viewer" }, Date.now())],
   ];
   test.each(ends)("stops an undo when its operator %s", async (_, reason, end) => {
     await createSite(server.engine, "toys", {}, Date.now());

@@ -287,7 +287,7 @@ describe.each(engines)("imports on $name", (kind) => {
   const ends: typeof endsOnBoth = [
     ["ends all sessions in the console", (ben) => ben.call("DELETE", "/sessions")],
     ["may no longer manage the site", () => setOperator(server.engine, "ben", { sites: ["shop"] }, Date.now())],
-    ["may only read", () => setOperator(server.engine, "ben", { role: "read" }, Date.now())],
+    ["may only read", () => setOperator(server.engine, "ben", { role: "viewer" }, Date.now())],
   ];
   test.each(isFirst ? [...endsOnBoth, ...ends] : endsOnBoth)("an import stops when its operator %s", async (_, end) => {
     const { ben, stored } = await startLongImport();

@@ -79,7 +79,7 @@ describe.each(engines)("operators in the console on $name", (kind) => {
     ["an empty list of sites", { sites: [] }, 400],
     ["no sites", {}, 400],
     ["an unknown role", { role: "auditor" }, 400],
-    ["an empty list of sites with a role", { sites: [], role: "read" }, 400],
+    ["an empty list of sites with a role", { sites: [], role: "viewer" }, 400],
     ["an unknown site", { sites: ["nowhere"] }, 404],
     ["some sites for the last operator of all", { sites: ["shop"] }, 409],
   ];
@@ -105,22 +105,22 @@ describe.each(engines)("operators in the console on $name", (kind) => {
   });
 
   test("gives and changes roles, with effect on the next request of present sessions and an entry in the journal", async () => {
-    const { json } = await anna.call("POST", "/operators", { name: "ben", sites: null, role: "read" });
-    expect(json.operator).toMatchObject({ name: "ben", sites: null, role: "read" });
+    const { json } = await anna.call("POST", "/operators", { name: "ben", sites: null, role: "viewer" });
+    expect(json.operator).toMatchObject({ name: "ben", sites: null, role: "viewer" });
     const ben = await server.signIn("ben");
     const create = async () => (await ben.call("POST", "/sites/shop/records/brands", { Name: "Acme" })).status;
     const statuses = [await create(), (await ben.call("GET", "/operators")).status];
     const path = `/operators/${json.operator.id}`;
-    for (const role of ["records", "all", "read"]) {
+    for (const role of ["editor", "admin", "viewer"]) {
       expect((await anna.call("PATCH", path, { role })).json.operator).toMatchObject({ sites: null, role });
       expect((await ben.call("GET", "/session")).json.role).toBe(role);
       statuses.push(await create(), (await ben.call("GET", "/operators")).status);
     }
     expect(statuses).toEqual([403, 200, 200, 403, 200, 200, 403, 200]);
-    expect((await ben.call("PATCH", path, { role: "all" })).status).toBe(403);
-    expect((await anna.call("PATCH", path, { role: "records", sites: ["shop"] })).json.operator).toMatchObject({
+    expect((await ben.call("PATCH", path, { role: "admin" })).status).toBe(403);
+    expect((await anna.call("PATCH", path, { role: "editor", sites: ["shop"] })).json.operator).toMatchObject({
       sites: ["shop"],
-      role: "records",
+      role: "editor",
     });
     const last = (await server.engine.readJournalPage(systemSite, 0, 100)).entries.at(-1);
     expect([last?.actor, last?.operation, JSON.parse(last?.body ?? "").Role]).toEqual([
@@ -130,11 +130,11 @@ describe.each(engines)("operators in the console on $name", (kind) => {
     ]);
   });
 
-  test("limits the role of the last operator with all rights only with isLast", async () => {
-    await server.signIn("ben", [], "read");
-    const limit = (body = {}) => anna.call("PATCH", "/operators/1", { role: "records", ...body });
+  test("limits the role of the last admin only with isLast", async () => {
+    await server.signIn("ben", [], "viewer");
+    const limit = (body = {}) => anna.call("PATCH", "/operators/1", { role: "editor", ...body });
     const { status, json } = await limit();
-    expect([status, json.detail]).toEqual([409, expect.stringContaining("last operator with all rights on all sites")]);
+    expect([status, json.detail]).toEqual([409, expect.stringContaining("last admin of all sites")]);
     expect((await anna.call("DELETE", "/operators/1", {})).status).toBe(409);
     expect((await limit({ isLast: true })).status).toBe(200);
     expect((await anna.call("GET", "/operators")).status).toBe(403);
@@ -145,7 +145,7 @@ describe.each(engines)("operators in the console on $name", (kind) => {
     const { operators } = (await anna.call("GET", "/operators")).json;
     const path = `/operators/${operators.find(({ name }: { name: string }) => name === "anna").id}`;
     const { status, json } = await anna.call("DELETE", path, {});
-    expect([status, json.detail]).toEqual([409, expect.stringContaining("last operator with all rights on all sites")]);
+    expect([status, json.detail]).toEqual([409, expect.stringContaining("last admin of all sites")]);
     expect((await anna.call("DELETE", path, { isLast: true })).status).toBe(200);
     expect((await anna.call("GET", "/sites")).status).toBe(401);
   });

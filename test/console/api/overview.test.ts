@@ -48,7 +48,7 @@ describe("the overview of a site", () => {
     expect(json.endingKeys.map(({ label }: { label: string }) => label)).toEqual(["soon"]);
     expect(json.endingKeys[0]).toMatchObject({ prefix: expect.stringMatching(/^sfk_/) });
     expect(json.webhooks).toHaveLength(1);
-    const tom = await server.signIn("tom", [], "records");
+    const tom = await server.signIn("tom", [], "editor");
     const seen = (await tom.call("GET", "/sites/shop/overview")).json;
     expect(seen).toEqual({ ...json, endingKeys: [], webhooks: [] });
   });

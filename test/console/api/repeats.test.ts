@@ -71,7 +71,7 @@ test("an operator who may no longer manage or change the site gets no response",
   await setOperator(server.engine, "emil", { sites: ["toys"] }, now);
   const again = await send();
   expect([again.status, again.text.includes("sfk_")]).toEqual([404, false]);
-  await setOperator(server.engine, "emil", { sites: ["shop"], role: "records" }, now);
+  await setOperator(server.engine, "emil", { sites: ["shop"], role: "editor" }, now);
   const limited = await send();
   expect([limited.status, limited.text.includes("sfk_")]).toEqual([403, false]);
 });

@@ -123,7 +123,7 @@ describe.each(engines)("a sandbox in the console on $name", (kind) => {
     const { status, json } = await make(ben);
     expect([status, json.detail]).toEqual([403, "the copy was stopped, because ben can no longer manage this site"]);
     await setOperator(server.engine, "ben", { sites: ["shop"] }, Date.now());
-    beforeCopy(async () => void (await setOperator(server.engine, "ben", { role: "records" }, Date.now())));
+    beforeCopy(async () => void (await setOperator(server.engine, "ben", { role: "editor" }, Date.now())));
     expect((await make(ben)).json.detail).toBe("the copy was stopped, because ben now has another role");
     expect([(await anna.call("GET", "/sites/shop-sandbox")).json, await sitesOf(anna)]).toEqual(before);
   });

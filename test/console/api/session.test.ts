@@ -37,7 +37,7 @@ describe("signing in", () => {
       id: 1,
       operator: "anna",
       sites: null,
-      role: "all",
+      role: "admin",
       rights: ["read", "read-settings", "records", "settings"],
       expires: expect.any(String),
       ways: { singleSignOn: null, hasSignOut: false, links: true },
@@ -245,7 +245,7 @@ describe("a session", () => {
     ["was removed", () => removeOperator(server.engine, "ben", time), 401],
     ["was signed out", () => signOutEverywhere(server.engine, "ben"), 401],
     ["may no longer manage the site", () => setOperator(server.engine, "ben", { sites: ["toys"] }, time), 404],
-    ["may only read", () => setOperator(server.engine, "ben", { role: "read" }, time), 403],
+    ["may only read", () => setOperator(server.engine, "ben", { role: "viewer" }, time), 403],
   ];
   test.each(ends)("does not make a change whose body arrives after the operator %s", async (_, end, status) => {
     await createSite(server.engine, "toys", {}, time);

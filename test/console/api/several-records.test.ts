@@ -249,7 +249,7 @@ describe.each(engines)("several records in the console on $name", (kind) => {
       "operator gets another role",
       403,
       stopped("now has another role"),
-      () => setOperator(server.engine, "ben", { role: "read" }, 1),
+      () => setOperator(server.engine, "ben", { role: "viewer" }, 1),
     ],
     ["shop is removed", 409, removed, () => removeSite(server.engine, "shop", 1)],
   ];

@@ -28,7 +28,7 @@ describe.each(engines)("sites in the console on $name", (kind) => {
       await createSites(
         server.engine,
         Array.from({ length: 100 }, (_, n) => ({ name: `site-${from + n}`, hostnames: [], isDefault: false })),
-        false,
+        undefined,
         1,
       );
     const { headers, json } = await anna.call("GET", "/sites");

@@ -124,7 +124,7 @@ describe("webhooks in the console", () => {
     const { webhook: id } = await createTestWebhook(server.engine, server.site.ID, secretUrl);
     receiver.respond((response) => void response.writeHead(404).end(`nothing at ${secretUrl}, ${token}`));
     await post(id, "test");
-    const rita = await server.signIn("rita", [], "read");
+    const rita = await server.signIn("rita", [], "viewer");
     const reads = ["/webhooks", `/webhooks/${id}/deliveries`, `/webhooks/${id}/deliveries/1`, "/overview"];
     const texts = await Promise.all(reads.map(async (one) => (await rita.call("GET", `/sites/shop${one}`)).text));
     for (const text of texts)
@@ -159,7 +159,7 @@ describe("webhooks in the console", () => {
     );
     receiver.respond((response) => void response.writeHead(404).end(encode(token)));
     await post(id, "test");
-    const rita = await server.signIn("rita", [], "read");
+    const rita = await server.signIn("rita", [], "viewer");
     const { text } = await rita.call("GET", `/sites/shop/webhooks/${id}/deliveries/1`);
     const { body, bytes } = JSON.parse(text).response;
     expect(bytes).toBeGreaterThan(15);

@@ -255,12 +255,12 @@ describe.each(engines)("restrictions on $name", (kind) => {
 
   test("operators whose role was reduced keep that role, even one this program doesn't know", async () => {
     for (const name of ["reader", "temp", "future", "back"]) await createOperator(engine, name, [], next());
-    await setOperator(engine, "temp", { role: "records" }, next());
-    await setOperator(engine, "back", { role: "read" }, next());
+    await setOperator(engine, "temp", { role: "editor" }, next());
+    await setOperator(engine, "back", { role: "viewer" }, next());
     await backUpNow();
-    await setOperator(engine, "reader", { role: "read", sites: ["garden"] }, next());
-    await setOperator(engine, "temp", { role: "read" }, next());
-    await setOperator(engine, "back", { role: "all" }, next());
+    await setOperator(engine, "reader", { role: "viewer", sites: ["garden"] }, next());
+    await setOperator(engine, "temp", { role: "viewer" }, next());
+    await setOperator(engine, "back", { role: "admin" }, next());
     const { ID = 0 } = (await listOperators(engine)).find(({ Name }) => Name === "future") ?? {};
     await commitSystemChanges(engine, () => [toUpdateIntent(operatorResource, ID, { Role: "of-tomorrow" }, next())]);
     const { stays } = await restoreIt();
@@ -269,11 +269,12 @@ describe.each(engines)("restrictions on $name", (kind) => {
       ["temp", "narrowed"],
       ["future", "narrowed"],
     ]);
-    const after = { reader: "read", temp: "read", future: "unknown", back: "read" };
+    const after = { reader: "viewer", temp: "viewer", future: "unknown", back: "viewer" };
     expect(await rolesOf()).toEqual(Object.entries(after));
     expect((await operators())[0]).toEqual(["reader", ["garden"]]);
     expect((await restoreIt({ isAsOfBackup: true })).revived).toHaveLength(3);
-    expect(await rolesOf()).toEqual(Object.entries({ reader: "all", temp: "records", future: "all", back: "read" }));
+    const before = { reader: "admin", temp: "editor", future: "admin", back: "viewer" };
+    expect(await rolesOf()).toEqual(Object.entries(before));
   });
 
   test("webhooks that were removed or paused stay that way, their new secrets are valid, and suspended sites stay suspended", async () => {

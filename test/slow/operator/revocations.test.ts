@@ -164,9 +164,9 @@ function originOf(prefix: string, replaced: Model["replaced"], keys: State["keys
   return origin;
 }
 
-/** `read` and `records` each have rights that the other lacks. */
+/** A viewer and an editor each have rights that the other lacks. */
 function narrowerRole(role: GivenRole, limit: GivenRole): GivenRole {
-  return limit === "all" ? role : limit;
+  return limit === "admin" ? role : limit;
 }
 
 function restoredAsOfBackup(before: Model, backup: Model, now: number): Model {
@@ -338,7 +338,7 @@ class World {
 
   async addOperator(): Promise<void> {
     await createOperator(this.engine, "anna", [], this.#next());
-    this.#set("operators", "anna", { sites: undefined, role: "all" });
+    this.#set("operators", "anna", { sites: undefined, role: "admin" });
     this.#decide("anna removed", false);
     this.#decide("anna sites", undefined);
     this.#decide("anna role", "all");
@@ -521,7 +521,7 @@ const decisions = fc.oneof(
   stepWith(fc.constantFrom([], ["toys"], ["shop"], ["toys", "shop"]), "sites of anna", (world, sites) =>
     world.setOperator({ sites }),
   ),
-  stepWith(fc.constantFrom<GivenRole>("all", "records", "read"), "role of anna", (world, role) =>
+  stepWith(fc.constantFrom<GivenRole>("admin", "editor", "viewer"), "role of anna", (world, role) =>
     world.setOperator({ role }),
   ),
   ...(["remove", "pause", "move", "rotate"] as const).map((change) =>

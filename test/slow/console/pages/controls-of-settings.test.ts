@@ -48,6 +48,7 @@ test("a key is created, copied, changed, replaced and revoked", async () => {
   for (const box of await dialog().getByRole("checkbox").all()) await box.check();
   await dialog().getByLabel("Only from these networks").fill("127.0.0.1\n::1");
   await choose("Create");
+  await view.field("Key").waitFor();
   const [whole] = (await get("/sites/shop/keys")).keys.filter((one: { label: string }) => one.label === "everything");
   expect(whole).toMatchObject({ scope: null, networks: ["127.0.0.1/32", "::1/128"] });
   expect(whole.rights).toContain("webhooks:write");
@@ -218,7 +219,7 @@ test("a site is added, changed, suspended, resumed and removed", async () => {
   // Otherwise the browser would mark each hostname as a misspelled word.
   expect(await view.field(/^Hostnames/).getAttribute("spellcheck")).toBe("false");
   await dialog().getByLabel("Use for any hostname").check();
-  await dialog().getByLabel("Create an API key with read and write access").check();
+  await dialog().getByLabel("Create an API key with read access").check();
   await choose("Add");
   await choose(/^Copy/);
   await choose("Done");
@@ -259,7 +260,6 @@ test("a site is added, changed, suspended, resumed and removed", async () => {
     await route.continue();
   });
   await view.act("toys-sandbox", "Refresh sandbox");
-  await dialog().getByText("0 records in the sandbox will be replaced.").waitFor();
   await choose("Refresh sandbox");
   await dialog().getByRole("progressbar", { name: "Copying records" }).waitFor();
   await choose("Close");
@@ -290,6 +290,10 @@ test("an operator is added, gets a link and other sites, is signed out, and remo
   await view.show("shop/operators");
   await click("Add operator");
   await view.field(/^Name/).fill("carla");
+  // Least rights first.
+  expect(await dialog().getByRole("radio", { checked: true }).count()).toBe(2);
+  expect(await dialog().getByRole("radio", { name: "Viewer" }).isChecked()).toBe(true);
+  await dialog().getByRole("radio", { name: "Admin" }).check();
   await dialog()
     .getByRole("radio", { name: /^All sites/ })
     .check();
@@ -305,8 +309,12 @@ test("an operator is added, gets a link and other sites, is signed out, and remo
   expect(await page.getByRole("option").allTextContents()).toEqual(["outlet"]);
   await page.getByRole("option", { name: "outlet" }).click();
   await choose("Close");
-  for (const role of ["Viewer", "Admin", "Editor"]) await dialog().getByRole("radio", { name: role }).check();
+  for (const role of ["Viewer", "Editor"]) await dialog().getByRole("radio", { name: role }).check();
   await choose("Add");
+  await page.getByRole("dialog", { name: "carla was added" }).waitFor();
+  await choose("Create sign-in link");
+  expect(await view.field("Link").inputValue()).toContain("#sign-in=");
+  await choose("Done");
   await closed();
   await click("Sign-in link for carla");
   await dialog().getByRole("button", { name: /^Copy/ }).click();

@@ -59,7 +59,7 @@ test("someone with the role Viewer sees all pages and changes nothing; someone w
   await server.call("POST", "/restapi/brands.json", { body: { Name: "Alder" } });
   const { webhook } = await createTestWebhook(server.engine, server.site.ID, "http://127.0.0.1:9/");
   await (await server.signIn("anna")).call("POST", `/sites/shop/webhooks/${webhook}/pause`, {});
-  await server.addOperator("rita", [], "read");
+  await server.addOperator("rita", [], "viewer");
   const view = await openConsole(browser, server, { ...desktop, operator: "rita" });
   const main = view.page.locator("#main-content");
   await main.getByRole("link", { name: "View" }).waitFor();
@@ -93,7 +93,7 @@ test("someone with the role Viewer sees all pages and changes nothing; someone w
       .count(),
   ).toBe(0);
   await view.finish();
-  await server.addOperator("tom", [], "records");
+  await server.addOperator("tom", [], "editor");
   const other = await openConsole(browser, server, { ...desktop, operator: "tom" });
   expect(await other.page.getByRole("menuitem", { name: /keys|Webhooks|People/ }).count()).toBe(0);
   await other.page
@@ -111,11 +111,11 @@ test("someone with the role Viewer sees all pages and changes nothing; someone w
     await other.page.getByText("You don’t have access to this page").waitFor();
   }
   // A role that changes while the page is open applies to the next request, which also tells the page.
-  await setOperator(server.engine, "tom", { role: "all" }, Date.now());
+  await setOperator(server.engine, "tom", { role: "admin" }, Date.now());
   await other.page.reload();
   await other.show("shop/keys");
   await other.button("Create key").click();
-  await setOperator(server.engine, "tom", { role: "read" }, Date.now(), { mayBeLast: true });
+  await setOperator(server.engine, "tom", { role: "viewer" }, Date.now(), { mayBeLast: true });
   await other.button("Create").click();
   const dialog = other.page.getByRole("dialog");
   await dialog.getByText("Your role doesn't let you change keys, webhooks, sites and operators").waitFor();
