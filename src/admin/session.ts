@@ -85,10 +85,13 @@ export function sessionRoutes(
       "/operator/session",
       {
         // Even without a session, the status is 200, because browsers report 401 as an error on the page.
-        GET: async ({ request }) => toSessionContent(await findRequestSession(request, dependencies), dependencies),
+        async GET({ request }) {
+          const { session, isRevoked } = await findRequestSession(request, dependencies);
+          return toSessionContent(session, dependencies, isRevoked);
+        },
         POST: ({ request }) => respondToSignIn(request, context),
         async DELETE({ request }) {
-          const session = await findRequestSession(request, dependencies);
+          const { session } = await findRequestSession(request, dependencies);
           if (session) {
             requireOwnPage(request, session.operator);
             await endSessionsOf(request, session, context);
@@ -117,7 +120,7 @@ async function respondToSignIn(request: WireRequest, context: SessionContext): P
   const { engine, now, buckets, bodies, rules, log } = context;
   const input = await bodies.withBodyTimeout(readJsonObject<SignInBody>(request, maxSignInBytes));
   const link = input.singleSignOn === true ? secretOfReturned(request, context) : parseText(input, "link");
-  const present = await findRequestSession(request, context);
+  const { session: present } = await findRequestSession(request, context);
   const { secret, by, ...session } = await limitFailedSignIns(buckets, now(), async () => {
     if (present) await requireAgreement(present, link, input, context);
     return signIn(engine, link, now(), rules);
@@ -148,9 +151,10 @@ async function endSessionsOf(
 }
 
 export async function requireSession(request: WireRequest, dependencies: SessionDependencies): Promise<Session> {
-  const session = await findRequestSession(request, dependencies);
+  const { session, isRevoked } = await findRequestSession(request, dependencies);
   if (session) return session;
-  throw new ProblemError("unauthorized", "sign in with a link from `storefront operator link`");
+  const advice = "sign in with a link from `storefront operator link`";
+  throw new ProblemError("unauthorized", isRevoked ? "your access was revoked; ask an admin of all sites" : advice);
 }
 
 /**
@@ -173,17 +177,27 @@ async function requireAgreement(
   );
 }
 
+interface FoundSession {
+  readonly session?: Session;
+  /** Whether the request has the cookie of a session whose operator was removed. Nobody else can find that out. */
+  readonly isRevoked?: boolean;
+}
+
 async function findRequestSession(
   { headers }: WireRequest,
   { engine, siteViews, now }: SessionDependencies,
-): Promise<Session | undefined> {
+): Promise<FoundSession> {
   const secrets = sessionSecretsIn(headers);
   const snapshot = secrets.length > 0 ? await readSystemSnapshot(siteViews) : undefined;
+  let isRevoked = false;
   for (const secret of secrets) {
-    const session = snapshot && (await findSession(engine, sitesAndOperatorsIn(snapshot), secret, now()));
-    if (session) return { ...session, systemEpoch: snapshot.epoch };
+    const found = snapshot && (await findSession(engine, sitesAndOperatorsIn(snapshot), secret, now()));
+    if (!found) continue;
+    const { operator, expiresAt } = found;
+    if (operator) return { session: { operator, expiresAt, systemEpoch: snapshot.epoch } };
+    isRevoked = true;
   }
-  return undefined;
+  return { isRevoked };
 }
 
 export async function readSitesAndOperators(siteViews: SiteViews): Promise<Pick<SystemRecords, "sites" | "operators">> {
@@ -214,13 +228,14 @@ async function limitFailedSignIns<T>(
 function toSessionContent(
   session: Omit<Session, "systemEpoch"> | undefined,
   { singleSignOn, allowsLinks }: SignInOptions,
+  isRevoked = false,
 ): AdminContent {
   const ways: SignInWaysInfo = {
     singleSignOn: singleSignOn?.state ?? null,
     hasSignOut: singleSignOn?.hasSignOut ?? false,
     links: allowsLinks,
   };
-  const operator: SessionInfo | { operator: null } = session
+  const operator: SessionInfo | { operator: null; isRevoked: boolean } = session
     ? {
         id: session.operator.ID,
         operator: session.operator.Name,
@@ -229,7 +244,7 @@ function toSessionContent(
         rights: rightsOf(session.operator.role),
         expires: new Date(session.expiresAt).toISOString(),
       }
-    : { operator: null };
+    : { operator: null, isRevoked };
   const shown: SessionResponse = { ...operator, ways };
   return { body: JSON.stringify(shown), headers: { "Content-Type": "application/json" } };
 }

@@ -82,7 +82,7 @@ function withSignInOptions(command: Command): Command {
     .option("--oidc-secret-file <file>", "file with the client secret")
     .option(
       "--oidc-role <mapping>",
-      'who can sign in, and as what: "claim=value:role" or "claim=value:role@site,site", such as "groups=shop-garden:records@garden"; repeat for several',
+      'who can sign in, and as what: "claim=value:role" or "claim=value:role@site,site", such as "groups=shop-garden:editor@garden"; repeat for several',
       collectValue,
     )
     .option("--oidc-session <minutes>", "how long a session lasts before the provider is asked again (default: 60)")

@@ -1,5 +1,5 @@
 // Who may sign in with OpenID Connect, and what they may do. An operator's role and sites come from mappings such as
-// `groups=shop-garden:records@garden,orchard`, which are matched with the claims that the provider makes about a person.
+// `groups=shop-garden:editor@garden,orchard`, which are matched with the claims that the provider makes about a person.
 
 import { ProblemError } from "./errors.ts";
 import { type GivenRole, roles } from "./operator-role.ts";
@@ -65,7 +65,7 @@ function parseRoleMapping(text: string, option: string): RoleMapping {
   if (claim === "")
     throw new ProblemError(
       "bad-request",
-      `${option} must be a claim, its value and a role, such as "groups=storefront-admins:all" or "groups=shop-garden:records@garden,orchard", not "${text.slice(0, 200)}"`,
+      `${option} must be a claim, its value and a role, such as "groups=storefront-admins:admin" or "groups=shop-garden:editor@garden,orchard", not "${text.slice(0, 200)}"`,
     );
   if (!known) throw problem(`the role must be one of ${roles.join(", ")}, not "${role}",`);
   // An empty list would mean all sites.
@@ -81,7 +81,7 @@ function parseRoleMapping(text: string, option: string): RoleMapping {
  */
 export function toAccess(claims: Claims, mappings: readonly RoleMapping[]): MappedAccess | undefined {
   const matching = mappings.filter((mapping) => matches(claims, mapping));
-  const role = roles.find((one) => matching.some((mapping) => mapping.role === one));
+  const role = roles.findLast((one) => matching.some((mapping) => mapping.role === one));
   if (role === undefined) return undefined;
   const granted = matching.filter((mapping) => mapping.role === role);
   if (granted.some(({ sites }) => sites === undefined)) return { role, sites: undefined };

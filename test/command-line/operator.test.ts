@@ -157,7 +157,7 @@ describe("storefront operator", () => {
       STOREFRONT_OIDC_ISSUER: "https://login.example",
       STOREFRONT_OIDC_CLIENT_ID: "storefront",
       STOREFRONT_OIDC_SECRET_FILE: workspace.file("secret"),
-      STOREFRONT_OIDC_ROLE: "groups=admins:all",
+      STOREFRONT_OIDC_ROLE: "groups=admins:admin",
     };
     const link = (more: Record<string, string>, ...args: string[]) =>
       workspace.run(["operator", "link", "anna", ...args], { env: { ...env, ...more } });

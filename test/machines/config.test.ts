@@ -129,7 +129,8 @@ describe("single sign-on", () => {
     OIDC_ISSUER: "https://login.example/realms/shop",
     OIDC_CLIENT_ID: "storefront",
     OIDC_SECRET_FILE: "/etc/storefront/secret",
-    OIDC_ROLE: "groups=admins:all; groups=urn:shop:garden:records@garden, orchard\nhttps://shop.example/roles=a=b:read",
+    OIDC_ROLE:
+      "groups=admins:admin; groups=urn:shop:garden:editor@garden, orchard\nhttps://shop.example/roles=a=b:viewer",
   };
 
   test("has mappings with claims, values, roles and sites, and allows the console's hostname", () => {
@@ -139,9 +140,9 @@ describe("single sign-on", () => {
       clientId: "storefront",
       secretFile: "/etc/storefront/secret",
       mappings: [
-        { claim: "groups", value: "admins", role: "all", sites: undefined },
-        { claim: "groups", value: "urn:shop:garden", role: "records", sites: ["garden", "orchard"] },
-        { claim: "https://shop.example/roles", value: "a=b", role: "read", sites: undefined },
+        { claim: "groups", value: "admins", role: "admin", sites: undefined },
+        { claim: "groups", value: "urn:shop:garden", role: "editor", sites: ["garden", "orchard"] },
+        { claim: "https://shop.example/roles", value: "a=b", role: "viewer", sites: undefined },
       ],
       sessionMs: 3_600_000,
       consoleUrl: "https://console.example",
@@ -164,12 +165,12 @@ describe("single sign-on", () => {
     [{ OIDC_SESSION: "4" }, /--oidc-session .* from 5 to 720/],
     [{ OIDC_ROLE: "admins" }, /--oidc-role .* must be a claim, its value and a role/],
     [{ OIDC_ROLE: "groups=admins" }, /must be a claim, its value and a role/],
-    [{ OIDC_ROLE: "groups=admins:" }, /must be one of all, records, read, not ""/],
-    [{ OIDC_ROLE: "groups=admins:administrator" }, /must be one of all, records, read, not "administrator"/],
-    [{ OIDC_ROLE: "groups=admins:all@" }, /a site's name is missing after @/],
-    [{ OIDC_ROLE: "groups=admins:all@garden,,toys" }, /a site's name is missing after @/],
+    [{ OIDC_ROLE: "groups=admins:" }, /must be one of viewer, editor, admin, not ""/],
+    [{ OIDC_ROLE: "groups=admins:administrator" }, /must be one of viewer, editor, admin, not "administrator"/],
+    [{ OIDC_ROLE: "groups=admins:admin@" }, /a site's name is missing after @/],
+    [{ OIDC_ROLE: "groups=admins:admin@garden,,toys" }, /a site's name is missing after @/],
     [{ OIDC_ROLE: "preferred_username=anna:all" }, /people can change their own `preferred_username`/],
-    [{ OIDC_ROLE: Array(101).fill("groups=admins:all").join(";") }, /up to 100 times, not 101/],
+    [{ OIDC_ROLE: Array(101).fill("groups=admins:admin").join(";") }, /up to 100 times, not 101/],
     [{ OIDC_ROLE: `groups=${"a".repeat(1000)}:all` }, /more than 1000 characters/],
     [{ OIDC_ROLE: ";" }, /must be a claim, its value and a role/],
     [{ SIGN_IN_LINKS: "no" }, /must be one of all, none/],

@@ -36,7 +36,7 @@ beforeAll(async () => {
   await workspace.serve([
     ...["--workers", "2", "--admin", `127.0.0.1:${adminPort}`, "--admin-url", home, "--oidc-issuer", issuer],
     ...["--oidc-client-id", "storefront", "--oidc-secret-file", workspace.file("secret"), "--sign-in-links", "none"],
-    ...["--oidc-role", "groups=storefront-admins:all", "--oidc-role", "groups=shop-main:records@main"],
+    ...["--oidc-role", "groups=storefront-admins:admin", "--oidc-role", "groups=shop-main:editor@main"],
   ]);
 }, 60_000);
 afterAll(async () => {
@@ -104,14 +104,14 @@ describe("with a certified provider", () => {
     expect(await signIn("anna", jars)).toBe("/#sign-in=single-sign-on");
     expect(await sessionAfter(jars)).toMatchObject({
       status: 200,
-      body: { operator: "anna", role: "all", sites: null },
+      body: { operator: "anna", role: "admin", sites: null },
     });
     // The provider's session is still there, so no form is shown.
     expect(await signIn("nobody", jars)).toBe("/#sign-in=single-sign-on");
     expect(await sessionAfter(jars)).toMatchObject({ status: 200, body: { operator: "anna" } });
     const others: Record<string, CookieJar> = {};
     expect(await signIn("ben", others)).toBe("/#sign-in=single-sign-on");
-    expect((await sessionAfter(others)).body).toMatchObject({ operator: "ben", role: "records", sites: ["main"] });
+    expect((await sessionAfter(others)).body).toMatchObject({ operator: "ben", role: "editor", sites: ["main"] });
     const listed = JSON.parse(await workspace.mustRun(["operator", "list", "--json"]));
     expect(listed.map((one: { singleSignOn: object }) => one.singleSignOn)).toEqual([
       { issuer, subject: "anna" },

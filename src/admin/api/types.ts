@@ -24,8 +24,10 @@ export interface SignInWaysInfo {
   readonly links: boolean;
 }
 
-/** The operator is null if nobody is signed in. */
-export type SessionResponse = (SessionInfo | { readonly operator: null }) & { readonly ways: SignInWaysInfo };
+/** The operator is null if nobody is signed in. `isRevoked` says whether that's because the session's operator was removed. */
+export type SessionResponse = (SessionInfo | { readonly operator: null; readonly isRevoked: boolean }) & {
+  readonly ways: SignInWaysInfo;
+};
 
 /** The link's secret, or `singleSignOn` if the browser has just come back from the provider. */
 export interface SignInBody {

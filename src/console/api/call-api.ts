@@ -38,19 +38,25 @@ export function setPageOperator(operator: number): void {
   pageOperator = operator;
 }
 
+interface CallOptions {
+  readonly signal?: AbortSignal;
+  /** Whether it changes nothing, as a dry run. A GET never does. */
+  readonly isRead?: boolean;
+}
+
 /**
  * Sends a request, and returns the response's JSON. If the session has ended, or now belongs to another operator, it waits until this page's operator
- * has signed in again. If the server can't be reached, a GET waits until it responds again.
+ * has signed in again. If the server can't be reached, a read waits until it responds again.
  * @throws HttpError with the status, the problem's detail and its field errors
  */
 export async function callApi<T>(
   method: string,
   path: string,
   body?: unknown,
-  { signal }: { readonly signal?: AbortSignal } = {},
+  { signal, isRead = method === "GET" }: CallOptions = {},
 ): Promise<T> {
   const text = JSON.stringify(body);
-  const change = method === "GET" ? undefined : keyOfChange([method, path, text]);
+  const change = isRead ? undefined : keyOfChange([method, path, text]);
   const request = {
     method,
     headers: {
@@ -61,7 +67,8 @@ export async function callApi<T>(
     body: text ?? null,
     signal: signal ?? null,
   };
-  const response = path === sessionPath ? await sendOnce(path, request) : await sendUntilAnswered(path, request);
+  const response =
+    path === sessionPath ? await sendOnce(path, request) : await sendUntilAnswered(path, request, isRead);
   change?.clearKeys();
   return parseResult(response);
 }
@@ -83,7 +90,7 @@ interface ApiResponse {
 }
 
 /** Sends a request, and repeats it until the server responds to this page's operator. @throws HttpError with the status 0, see `callApi` */
-async function sendUntilAnswered(path: string, request: RequestInit): Promise<ApiResponse> {
+async function sendUntilAnswered(path: string, request: RequestInit, isRead = false): Promise<ApiResponse> {
   for (;;) {
     try {
       const response = await sendOnce(path, request);
@@ -92,8 +99,9 @@ async function sendUntilAnswered(path: string, request: RequestInit): Promise<Ap
     } catch (error) {
       if (request.signal?.aborted) throw error;
       markUnreachable();
-      // The server may have made the change, so don't repeat it: that's up to the operator.
-      if (request.method !== "GET") throw error;
+      // The server may have made the change, so don't repeat it: that's up to the operator. There's no message, because the page already shows one
+      // (frame/access-notices.tsx).
+      if (!isRead) throw new HttpError("", 0);
     }
     await whenOpen();
   }
@@ -105,6 +113,7 @@ async function sendOnce(path: string, request: RequestInit): Promise<ApiResponse
     const headers = new Headers(request.headers);
     if (pageOperator !== undefined) headers.set("X-Operator", String(pageOperator));
     const response = await fetch(`/operator${path}`, { ...request, headers, credentials: "same-origin" });
+    if (isOfProxy(response, request)) throw new Error(`status ${response.status}`);
     compareClocks(response.headers.get("Date"));
     const operator = response.headers.get("X-Operator");
     return {
@@ -115,6 +124,12 @@ async function sendOnce(path: string, request: RequestInit): Promise<ApiResponse
   } catch {
     throw new HttpError(translate("app.unreachable_now"), 0);
   }
+}
+
+/** Whether it's a proxy that can't reach the server. The server itself explains every error. A 504 may also be about a change that takes long. */
+function isOfProxy({ status, headers }: Response, { method }: RequestInit): boolean {
+  const statuses = method === "GET" ? [502, 503, 504] : [502, 503];
+  return statuses.includes(status) && !headers.get("Content-Type")?.includes("problem+json");
 }
 
 /** Returns the JSON of a successful response. @throws HttpError for any other response */

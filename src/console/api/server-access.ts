@@ -1,7 +1,7 @@
 // Whether this page can use the server, which has to respond and to have the page's operator signed in. Requests report changes to this, and wait
 // until the access is `open` again.
 
-import type { SignInWaysInfo } from "../../admin/api/types.ts";
+import type { SessionResponse, SignInWaysInfo } from "../../admin/api/types.ts";
 import { SharedValue, useSharedValue } from "./shared-value.ts";
 
 /** `gone`: the server can't be reached. `signed-out`: this page's operator is no longer signed in, though another one may be. */
@@ -77,10 +77,8 @@ export function setSignInWays(known: SignInWaysInfo): void {
   ways.set(known);
 }
 
-type SignedInOperator = { readonly id: number; readonly operator: string } | { readonly operator: null };
-
 /** Returns who is signed in, or undefined if the server doesn't respond. */
-export async function probe(): Promise<SignedInOperator | undefined> {
+export async function probe(): Promise<SessionResponse | undefined> {
   try {
     const response = await fetch("/operator/session", { cache: "no-store" });
     if (!response.ok) return undefined;

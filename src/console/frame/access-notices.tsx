@@ -3,6 +3,7 @@
 
 import { Alert, Button, Dialog, DialogContent, DialogTitle, Snackbar, Stack, Typography } from "@mui/material";
 import { type ReactNode, useEffect, useState } from "react";
+import type { SessionResponse } from "../../admin/api/types.ts";
 import { markSignedIn, probe, useServerAccess } from "../api/server-access.ts";
 import { onSignInElsewhere, reloadWithoutAddress, SignInForm } from "../session/session.tsx";
 import { ActionDialog } from "../shell/action-dialog.tsx";
@@ -17,31 +18,49 @@ export function AccessNotices() {
   const access = useServerAccess();
   return (
     <>
-      <Snackbar open={access === "gone"} anchorOrigin={{ vertical: "top", horizontal: "center" }}>
-        <Alert severity="warning" variant="filled" role="status">
-          {translate("app.gone")}
-        </Alert>
-      </Snackbar>
+      <Unreachable />
       {access === "signed-out" && <SessionEnded />}
     </>
   );
 }
 
+/** While the server can't be reached, this is the only message that says so. Reads wait, and changes that failed have no message of their own. */
+export function Unreachable() {
+  return useServerAccess() === "gone" && <TopNotice text={translate("app.gone")} />;
+}
+
+/** A message over the page, which stays usable. */
+function TopNotice({ text }: { readonly text: string }) {
+  return (
+    <Snackbar open anchorOrigin={{ vertical: "top", horizontal: "center" }}>
+      <Alert severity="warning" variant="filled" role="status">
+        {text}
+      </Alert>
+    </Snackbar>
+  );
+}
+
+const nobody = { operator: null, isRevoked: false } as const;
+
 /** Asks the page's operator to sign in again. If another operator is signed in, offers to continue as that one. */
 function SessionEnded() {
   const { id, operator } = useSession();
-  const [other, setOther] = useState<string>();
+  const [found, setFound] = useState<SessionResponse | typeof nobody>();
   useEffect(() => {
     // This operator, or another one, may have signed in in another tab.
     const check = async () => {
       const signedIn = await probe();
-      if (!signedIn) return;
-      if (signedIn.operator !== null && signedIn.id === id) markSignedIn();
-      else setOther(signedIn.operator ?? undefined);
+      if (signedIn && signedIn.operator !== null && signedIn.id === id) markSignedIn();
+      else setFound((before) => signedIn ?? before ?? nobody);
     };
     void check();
     return onSignInElsewhere(check);
   }, [id]);
+  if (!found) return null;
+  // Not a dialog, so that the operator can still copy what they've typed.
+  if (found.operator === null && found.isRevoked)
+    return <TopNotice text={`${translate("session.revoked")} ${translate("session.revoked_copy")}`} />;
+  const { operator: other } = found;
   const names = { operator, other: other ?? "" };
   return (
     <Dialog open aria-labelledby="session-ended">

@@ -50,7 +50,8 @@ export function ColumnsStep(props: ColumnsStepProps) {
   const [dialect, setDialect] = useState<DialectBody>(dialectOf(info.options ?? {}));
   const { data, error, refetch } = useQuery({
     queryKey: ["import-preview", siteName, info.id, dialect],
-    queryFn: () => callApi<FilePreviewResponse>("POST", `${importPath(siteName, info.id)}/preview`, dialect),
+    queryFn: () =>
+      callApi<FilePreviewResponse>("POST", `${importPath(siteName, info.id)}/preview`, dialect, { isRead: true }),
     retry: false,
   });
   // While another dialect is read, or if that fails, the last one that could be read stays, so that the operator can correct the choice.

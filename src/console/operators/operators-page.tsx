@@ -305,7 +305,7 @@ function SignOutOperator({ operator: { id, name }, onClose }: OperatorDialogProp
   );
 }
 
-function RemoveOperator({ operator: { id, name }, isLast, onClose }: OperatorDialogProps) {
+function RemoveOperator({ operator: { id, name, singleSignOn }, isLast, onClose }: OperatorDialogProps) {
   const { remove } = useOperatorActions();
   const { operator: own } = useSession();
   return (

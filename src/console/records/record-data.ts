@@ -173,7 +173,7 @@ export function useRecordWrites(resource: string) {
       },
       /** Previews `setField`. */
       trySetField: (body: SetFieldBody, signal: AbortSignal) =>
-        callApi<SetFieldResponse>("POST", `${path}/set-field`, { ...body, dryRun: true }, { signal }),
+        callApi<SetFieldResponse>("POST", `${path}/set-field`, { ...body, dryRun: true }, { signal, isRead: true }),
     };
   }, [siteName, resource, queries]);
 }

@@ -170,11 +170,13 @@ export function operatorIn(error: unknown): number | undefined {
   return (error as { readonly body?: { readonly operator?: number } }).body?.operator;
 }
 
-/** Returns undefined if nobody is signed in. */
+/** Returns undefined if nobody is signed in. @throws HttpError also if the operator was removed */
 export async function currentSession(): Promise<SessionInfo | undefined> {
   const session = await callApi<SessionResponse>("GET", "/session");
   setSignInWays(session.ways);
-  return session.operator === null ? undefined : session;
+  if (session.operator !== null) return session;
+  if (session.isRevoked) throw new HttpError(translate("session.revoked"), 401);
+  return undefined;
 }
 
 /** Signs out of this browser, or of all of them. */

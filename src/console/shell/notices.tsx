@@ -38,8 +38,9 @@ function close(number: number): void {
   notices.set(notices.get().filter((one) => one.number !== number));
 }
 
+/** @param text nothing is shown if it's empty, which is an error's message if the server can't be reached (api/call-api.ts) */
 export function notify(text: string, kind: NoticeKind = "info"): void {
-  show({ text, kind });
+  if (text !== "") show({ text, kind });
 }
 
 /** Says what a write did, and offers to undo it. @param text by default, a sentence for this kind of write */
@@ -112,10 +113,10 @@ function UndoButton({ write: { run, revisions }, number }: { readonly write: Und
       const { skipped } = await undo({ ...revisions, run }, false);
       if (skipped.length > 0) notify(translate("record.undo_skipped"), "error");
       else notify(translate("record.undone"), "success");
+      close(number);
     } catch (error) {
       notify((error as Error).message, "error");
     }
-    close(number);
   }
   return (
     <Button color="inherit" size="small" onClick={() => attempt(undoWrite)}>
@@ -128,15 +129,15 @@ function UndoButton({ write: { run, revisions }, number }: { readonly write: Und
 export type UndoableEntry = Pick<HistoryEntryInfo, "first" | "last" | "run">;
 
 /**
- * Returns a function that undoes the changes of an entry of the history, or with `dryRun` reports what that would do. After an undo, the page reads all
- * its data again.
+ * Returns a function that undoes the changes of an entry of the history, or with `dryRun` reports what that would do. After an undo, the page reloads
+ * its data, but doesn't wait for that.
  */
 export function useUndo() {
   const path = useSitePath("/undo");
   const queries = useQueryClient();
   return async ({ first, last, run }: UndoableEntry, dryRun: boolean): Promise<UndoResponse> => {
     const body: UndoBody = { since: first - 1, until: last, ...(run === null ? {} : { run }), dryRun };
-    const result = await callApi<UndoResponse>("POST", path, body);
+    const result = await callApi<UndoResponse>("POST", path, body, { isRead: dryRun });
     if (!dryRun) await queries.invalidateQueries();
     return result;
   };

@@ -4,6 +4,7 @@ import { Alert, Button, Checkbox, FormControlLabel, Stack } from "@mui/material"
 import { type FormEvent, useState } from "react";
 import type { NewSiteBody, NewSiteResponse, SessionInfo, SiteBody, SiteInfo } from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
+import { Unreachable } from "../frame/access-notices.tsx";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { TextInput } from "../shell/fields.tsx";
 import { SecretDialog, showSecret } from "../shell/new-secret.tsx";
@@ -123,7 +124,7 @@ function toChange(site: SiteInfo, values: NewSiteText): SiteBody {
   const { name, hostnames, isDefault } = toNewSite(values);
   const isSame = hostnames.join(" ") === site.hostnames.join(" ");
   return {
-    name,
+    ...(name === site.name ? {} : { name }),
     ...(isSame ? {} : { hostnames }),
     ...(isDefault === site.isDefault ? {} : { isDefault }),
   };
@@ -142,6 +143,7 @@ export function FirstSite({ session, reload }: FirstSiteProps) {
     <PlainPage title={translate("sites.first_title")} detail={translate("sites.first_explain")}>
       <FirstSiteForm reload={reload} />
       <SecretDialog />
+      <Unreachable />
     </PlainPage>
   );
 }

@@ -147,7 +147,8 @@ function toFreeName(given: string, { operators }: SystemRecords): string {
 }
 
 /**
- * Removes an operator and ends their sessions.
+ * Removes an operator, which ends their sessions, because a session needs its operator. The sessions stay stored until they expire, so that an open page
+ * can find out why (sessions.ts). IDs are never used again, and a restore deletes all sessions.
  * @param mayBeLast whether to remove even the last admin of all sites. Sites and operators can then only be added by commands.
  * @throws ProblemError `not-found`, or LastOperatorError
  */
@@ -163,8 +164,6 @@ export async function removeOperator(
     if (!mayBeLast) requireOtherAdminOfAllSites(system, removed);
     return [toDeleteIntent(operatorResource, removed.ID, now)];
   });
-  const { ID } = removed as ListedOperator;
-  await engine.deleteCredentials(ID);
   return removed as ListedOperator;
 }
 

@@ -119,17 +119,16 @@ function unusableLinkError(): ProblemError {
   );
 }
 
-/** Undefined if the session is unknown or has ended. @param system must be up to date */
+/** Undefined if the session is unknown or has ended. Has no operator if they've been removed since. @param system must be up to date */
 export async function findSession(
   engine: Engine,
   system: Pick<SystemRecords, "sites" | "operators">,
   secret: string,
   now: number,
-): Promise<Omit<SignedIn, "secret" | "by"> | undefined> {
+): Promise<{ readonly operator: ListedOperator | undefined; readonly expiresAt: number } | undefined> {
   const session = await engine.findCredential(digestOfSecret(secret));
   if (session?.kind !== "session" || now >= session.expiresAt) return undefined;
-  const operator = findOperator(system, session.operator);
-  return operator && { operator, expiresAt: session.expiresAt };
+  return { operator: findOperator(system, session.operator), expiresAt: session.expiresAt };
 }
 
 export async function signOutSession(engine: Engine, secret: string): Promise<void> {

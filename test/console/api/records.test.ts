@@ -54,7 +54,7 @@ describe.each(engines)("records in the console on $name", (kind) => {
   test("are exported as a list shows them, or only the chosen ones, also for an operator who may only look", async () => {
     const names = ["Old Mill", "Harbour, Shop", "=1+1", "Émile's", "two\nlines"];
     await add(locations, ...names.map((Name, index) => ({ Name, Code: `00${index}`, Address: { Town: "York" } })));
-    const rita = await server.signIn("rita", [], "read");
+    const rita = await server.signIn("rita", [], "viewer");
     const fileOf = (query: string) => rita.call("GET", `${locations}/export?${query}`);
     const idsIn = async (query: string) =>
       (await readCells((await fileOf(`format=xlsx&${query}`)).bytes)).slice(1).map(([id]) => Number(id));

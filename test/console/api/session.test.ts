@@ -224,6 +224,26 @@ describe("a session", () => {
     expect((await other.call("GET", "/sites")).status).toBe(200);
   });
 
+  test("tells only the removed operator's own browsers that their access was revoked, until it would have ended", async () => {
+    const [ben, carl] = [await server.signIn("ben"), await server.signIn("carl")];
+    const [unused, name] = [secretIn(await server.link("ben")), ben.cookie.split("=")[0]];
+    await removeOperator(server.engine, "ben", time);
+    await signOutEverywhere(server.engine, "carl");
+    const of = async (cookie: string) =>
+      (await fetch(`${server.adminUrl}/operator/session`, { headers: { Cookie: cookie } })).json();
+    const [revoked, unknown] = [true, false].map((isRevoked) => ({ operator: null, isRevoked }));
+    expect(await of(ben.cookie)).toEqual(revoked);
+    expect((await ben.call("GET", "/sites")).json.detail).toContain("your access was revoked");
+    for (const cookie of ["", `${name}=${"a".repeat(32)}`, carl.cookie, `${name}=${unused}`])
+      expect([cookie, await of(cookie)]).toEqual([cookie, unknown]);
+    expect((await post("/session", { link: unused })).status).toBe(401);
+    // Somebody else of the same name isn't signed in by that cookie.
+    await server.addOperator("ben");
+    expect((await ben.call("GET", "/sites")).status).toBe(401);
+    time += 12 * 60 * minute;
+    expect(await of(ben.cookie)).toEqual(unknown);
+  });
+
   test("is needed for every action", async () => {
     for (const path of ["/resources", "/sites", "/sites/shop/records/brands"]) {
       const response = await fetch(`${server.adminUrl}/operator${path}`);

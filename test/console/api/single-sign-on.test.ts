@@ -26,13 +26,13 @@ import { type EngineKind, engines } from "../../support/engine/engines.ts";
 
 const consoleUrl = "https://console.example";
 const roles = [
-  "groups=storefront-admins:all",
-  "groups=shop-garden:records@garden,orchard",
-  "groups=shop-toys:records@toys",
-  "groups=viewers:read",
-  "email=anna@shop.example:read",
-  "realm_access.roles=shop:admin:all",
-  "hd=shop.example:read@garden",
+  "groups=storefront-admins:admin",
+  "groups=shop-garden:editor@garden,orchard",
+  "groups=shop-toys:editor@toys",
+  "groups=viewers:viewer",
+  "email=anna@shop.example:viewer",
+  "realm_access.roles=shop:admin:admin",
+  "hd=shop.example:viewer@garden",
 ];
 const minute = 60_000;
 
@@ -148,13 +148,13 @@ const reasons = () => log.flatMap(({ reason }) => reason ?? []);
 test("a person with a mapped group gets an operator, a role and a session of one hour", async () => {
   const jar = new CookieJar();
   const started = Date.now();
-  expect(await signIn(jar)).toMatchObject({ status: 200, operator: "anna", role: "read", sites: null });
+  expect(await signIn(jar)).toMatchObject({ status: 200, operator: "anna", role: "viewer", sites: null });
   const session = await sessionOf(jar);
   expect(session).toMatchObject({ operator: "anna", ways: { singleSignOn: "ready", hasSignOut: true, links: true } });
   const lifetime = Date.parse(session.expires) - started;
   expect(lifetime).toBeWithin(59 * minute, 61 * minute);
   expect(await listOperators(server.engine)).toMatchObject([
-    { Name: "anna", Subject: `${issuer.url} u1`, role: "read" },
+    { Name: "anna", Subject: `${issuer.url} u1`, role: "viewer" },
   ]);
 });
 
@@ -188,20 +188,20 @@ test("an address other than the configured one is sent there first, and an unkno
 describe("what the mappings allow", () => {
   const entraGroup = "5f2b1c9e-0000-4a4a-9b9b-1234567890ab";
   const people: [string, object, [string, string[] | null] | undefined][] = [
-    ["one group with sites", { groups: ["x", "shop-garden"] }, ["records", ["garden", "orchard"]]],
+    ["one group with sites", { groups: ["x", "shop-garden"] }, ["editor", ["garden", "orchard"]]],
     [
       "two groups with the same role",
       { groups: ["shop-toys", "shop-garden"] },
-      ["records", ["garden", "orchard", "toys"]],
+      ["editor", ["garden", "orchard", "toys"]],
     ],
-    ["the strongest of several roles", { groups: ["viewers", "shop-toys"] }, ["records", ["toys"]]],
-    ["a single group as text", { groups: "storefront-admins" }, ["all", null]],
+    ["the strongest of several roles", { groups: ["viewers", "shop-toys"] }, ["editor", ["toys"]]],
+    ["a single group as text", { groups: "storefront-admins" }, ["admin", null]],
     ["no group", { groups: [] }, undefined],
     ["no claim", {}, undefined],
     ["a group that only starts the same", { groups: ["viewers2", "storefront-admin"] }, undefined],
-    ["Keycloak's nested roles", { realm_access: { roles: ["shop:admin"] } }, ["all", null]],
-    ["Google's domain", { hd: "shop.example", email: "x@shop.example", email_verified: true }, ["read", ["garden"]]],
-    ["a verified address", { email: "Anna@shop.example", email_verified: true }, ["read", null]],
+    ["Keycloak's nested roles", { realm_access: { roles: ["shop:admin"] } }, ["admin", null]],
+    ["Google's domain", { hd: "shop.example", email: "x@shop.example", email_verified: true }, ["viewer", ["garden"]]],
+    ["a verified address", { email: "Anna@shop.example", email_verified: true }, ["viewer", null]],
     ["an unverified address", { email: "anna@shop.example", email_verified: false }, undefined],
     ["an address without a word on whether it's verified, as from Entra", { email: "anna@shop.example" }, undefined],
     ["nested members that only look like a path", { realm_access: "roles" }, undefined],
@@ -221,9 +221,9 @@ describe("what the mappings allow", () => {
   });
 
   test("Entra's object IDs, and its overage, which the log explains", async () => {
-    await open({ OIDC_ROLE: `groups=${entraGroup}:records` });
+    await open({ OIDC_ROLE: `groups=${entraGroup}:editor` });
     issuer.claims = { sub: "u1", oid: "o1", preferred_username: "anna@shop.example", groups: [entraGroup] };
-    expect(await signIn()).toMatchObject({ operator: "anna@shop.example", role: "records" });
+    expect(await signIn()).toMatchObject({ operator: "anna@shop.example", role: "editor" });
     issuer.claims = {
       sub: "u2",
       _claim_names: { groups: "src1" },
@@ -238,13 +238,13 @@ describe("what the mappings allow", () => {
     issuer.claims = { sub: "u1" };
     issuer.userinfo = { sub: "u1", name: "Anna Meyer", groups: ["viewers"] };
     await open();
-    expect(await signIn()).toMatchObject({ operator: "Anna Meyer", role: "read" });
+    expect(await signIn()).toMatchObject({ operator: "Anna Meyer", role: "viewer" });
     issuer.userinfo = { sub: "u2", groups: ["storefront-admins"] };
     expect(await comeBack(new CookieJar())).toBe("/#sign-in-failed=rejected");
   });
 
   test("only sites that exist, no sandboxes, and nobody gets all sites because none exists", async () => {
-    await open({ OIDC_ROLE: "groups=viewers:all@garden,garden-sandbox,gone" });
+    await open({ OIDC_ROLE: "groups=viewers:admin@garden,garden-sandbox,gone" });
     const { engine } = server;
     await createSite(engine, "other", {}, Date.now());
     expect(await comeBack(new CookieJar())).toBe("/#sign-in-failed=no_access");
@@ -259,9 +259,9 @@ describe("the operator", () => {
   test("is found by issuer and subject, whatever they're called, and updated at each sign-in", async () => {
     const { id } = await signIn();
     issuer.claims = { sub: "u1", preferred_username: "someone else", groups: ["storefront-admins"] };
-    expect(await signIn()).toMatchObject({ id, operator: "anna", role: "all" });
+    expect(await signIn()).toMatchObject({ id, operator: "anna", role: "admin" });
     issuer.claims = { sub: "u1", groups: ["viewers"] };
-    expect(await signIn()).toMatchObject({ id, operator: "anna", role: "read" });
+    expect(await signIn()).toMatchObject({ id, operator: "anna", role: "viewer" });
   });
 
   test("never takes over another one's name, even capitalized or with invisible characters", async () => {
@@ -288,11 +288,11 @@ describe("the operator", () => {
   });
 
   test("at another provider is another operator", async () => {
-    const access = { role: "all", sites: undefined } as const;
+    const access = { role: "admin", sites: undefined } as const;
     const other = { subject: "https://other.example u1", name: "anna", access };
     const { id } = await saveSignedOnOperator(server.engine, other, Date.now());
     const signedIn = await signIn();
-    expect([signedIn.id === id, signedIn.operator, signedIn.role]).toEqual([false, "anna 2", "read"]);
+    expect([signedIn.id === id, signedIn.operator, signedIn.role]).toEqual([false, "anna 2", "viewer"]);
   });
 
   test("who no longer has a group is refused, and loses open sessions", async () => {
@@ -308,11 +308,11 @@ describe("the operator", () => {
     issuer.claims = { sub: "u1", preferred_username: "anna", groups: ["storefront-admins"] };
     const { id } = await signIn(jar);
     const { call } = await server.signIn("root");
-    expect((await call("PATCH", `/operators/${id}`, { sites: null, role: "read" })).json).toMatchObject({
+    expect((await call("PATCH", `/operators/${id}`, { sites: null, role: "viewer" })).json).toMatchObject({
       status: 409,
       detail: expect.stringContaining("managed by single sign-on"),
     });
-    await expect(setOperator(server.engine, "anna", { role: "read" }, Date.now())).rejects.toThrow("--oidc-role");
+    await expect(setOperator(server.engine, "anna", { role: "viewer" }, Date.now())).rejects.toThrow("--oidc-role");
     expect((await call("POST", `/operators/${id}/link`, {})).status).toBe(409);
     expect((await call("GET", "/operators")).json.operators).toMatchObject([
       { name: "anna", singleSignOn: { issuer: issuer.url, subject: "u1" } },
@@ -550,7 +550,7 @@ describe("without ordinary links", () => {
     const link = await createSignInLink(server.engine, operator, Date.now(), "break-glass");
     const jar = new CookieJar();
     const response = await send(jar, "POST", "/operator/session", { link });
-    expect(await response.json()).toMatchObject({ operator: "anna", role: "read" });
+    expect(await response.json()).toMatchObject({ operator: "anna", role: "viewer" });
     expect(response.headers.get("Set-Cookie")).toContain("Max-Age=3600;");
     expect((await send(new CookieJar(), "POST", "/operator/session", { link })).status).toBe(401);
     expect(log).toContainEqual(
@@ -567,7 +567,7 @@ test("on PostgreSQL, operators and sessions work the same", async () => {
     const jar = new CookieJar();
     const { id } = await signIn(jar);
     issuer.claims = { sub: "u1", preferred_username: "x", groups: ["storefront-admins"] };
-    expect(await signIn(jar)).toMatchObject({ id, operator: "anna", role: "all" });
+    expect(await signIn(jar)).toMatchObject({ id, operator: "anna", role: "admin" });
     issuer.claims = { sub: "u1", groups: [] };
     expect(await comeBack(new CookieJar())).toBe("/#sign-in-failed=no_access");
     expect((await sessionOf(jar)).operator).toBeNull();

@@ -1,23 +1,25 @@
 // Edits while the session ends, the server cannot be reached, a response is lost, or the network is slow.
 
 import { describe, expect, test } from "bun:test";
-import type { Page } from "playwright-core";
+import type { Browser, Page, Route } from "playwright-core";
+import { removeOperator } from "../../../../src/operator/operators/operators.ts";
 import { signOutEverywhere } from "../../../../src/operator/operators/sessions.ts";
-import type { ConsolePage } from "../../../support/console/page.ts";
+import { type ConsolePage, openConsole } from "../../../support/console/page.ts";
 import { brandsPath, recordFormOf } from "../../../support/console/record-form.ts";
 import type { ConsoleClient } from "../../../support/console/server.ts";
 import { type SitePage, useSitePage } from "../../../support/console/use-console.ts";
 
 let server: SitePage["server"];
+let browser: Browser;
 let view: ConsolePage;
 let page: Page;
 let ben: ConsoleClient;
 let form: ReturnType<typeof recordFormOf>;
 // The tests cause these errors: ended sessions, an unreachable server, lost responses, and a change that is sent again after a lost response (412).
 useSitePage((opened) => {
-  ({ server, view, page, ben } = opened);
+  ({ server, browser, view, page, ben } = opened);
   form = recordFormOf(opened);
-}, /412|401|ERR_|Failed to fetch/);
+}, /412|401|502|ERR_|Failed to fetch/);
 
 async function numberOf(name: string): Promise<number> {
   return (await ben.call("GET", `${brandsPath}?search=${encodeURIComponent(name)}`)).json.total;
@@ -95,13 +97,19 @@ test.each(edits)("the edit of %s is sent after the operator signs in again", asy
   await done();
 });
 
+/** Waits until the page says, once, that the server can't be reached. */
+async function onlyMessage(): Promise<void> {
+  await page.getByText("Reconnecting").waitFor();
+  expect(await page.getByText("Can’t reach the server").count()).toBe(1);
+}
+
 test("typed text is kept while the server cannot be reached", async () => {
   const id = await form.addBrand("Delta");
   await view.show(`shop/brands/${id}`);
   await view.field(/^Name/).fill("Delta of anna");
   const restart = await server.stopAdmin();
   await view.button("Save").click();
-  await form.notice("Can’t reach the server").waitFor();
+  await onlyMessage();
   await restart();
   expect(await view.field(/^Name/).inputValue()).toBe("Delta of anna");
   await page.getByText("Reconnecting").waitFor({ state: "hidden" });
@@ -109,7 +117,7 @@ test("typed text is kept while the server cannot be reached", async () => {
   expect((await form.brandOf(id)).Name).toBe("Delta of anna");
 });
 
-test("a dialog says at once that the server cannot be reached, and a double click sends it again and asks nothing", async () => {
+test("a dialog can be sent again at once after the server could not be reached, and a double click asks nothing", async () => {
   await view.show("shop/operators");
   await view.button("Add operator").click();
   await view.field("Name").fill("dora");
@@ -118,13 +126,14 @@ test("a dialog says at once that the server cannot be reached, and a double clic
   const create = dialog.getByRole("button", { name: "Add" });
   const restart = await server.stopAdmin();
   await create.click();
-  await dialog.getByRole("alert").getByText("Can’t reach the server").waitFor();
-  expect(await create.isEnabled()).toBe(true);
+  await onlyMessage();
+  expect([await create.isEnabled(), await dialog.getByRole("alert").count()]).toEqual([true, 0]);
   await restart();
   await page.getByText("Reconnecting").waitFor({ state: "hidden" });
   await create.dblclick();
+  await page.getByRole("dialog", { name: "dora was added" }).waitFor();
+  await dialog.getByRole("button", { name: "Done" }).click();
   await page.getByRole("row", { name: "dora" }).waitFor();
-  await dialog.waitFor({ state: "hidden" });
 });
 
 test("every page waits for a server that cannot be reached, and then shows its content", async () => {
@@ -143,6 +152,54 @@ test("every page waits for a server that cannot be reached, and then shows its c
     await page.locator("main :is(table, article, form, h2, p)").first().waitFor();
   }
   expect(await page.getByText("Reconnecting").count()).toBe(0);
+});
+
+test("behind a proxy, the page says once that the server cannot be reached, and goes on when it can", async () => {
+  let isDown = true;
+  const refuse = async (route: Route) =>
+    isDown ? route.fulfill({ status: 502, contentType: "text/html", body: "<h1>Bad Gateway</h1>" }) : route.fallback();
+  await view.show("shop/sites");
+  await page.route("**/operator/**", refuse);
+  await page.evaluate("location.assign('#/shop')");
+  await onlyMessage();
+  await page.evaluate("location.assign('#/shop/brands/1')");
+  await onlyMessage();
+  isDown = false;
+  await view.field(/^Name/).waitFor();
+  await page.getByText("Reconnecting").waitFor({ state: "hidden" });
+  await page.unroute("**/operator/**", refuse);
+});
+
+test("previews wait for a server that cannot be reached", async () => {
+  await view.show("shop/brands");
+  await page.getByLabel("Select all on this page").check();
+  await view.button("Edit a field").click();
+  const restart = await server.stopAdmin();
+  await page.getByLabel("Field", { exact: true }).selectOption("Town");
+  await page.getByLabel("New value").fill("Ulm");
+  await onlyMessage();
+  await restart();
+  await page.getByText(/brands? will change/).waitFor();
+  await page.keyboard.press("Escape");
+  await view.button("Discard changes").click();
+});
+
+test("an operator who was removed reads that, and can still copy what they have typed", async () => {
+  const other = await openConsole(browser, server, { operator: "erik" });
+  await other.show("shop/brands/create");
+  await other.field(/^Name/).fill("Last words");
+  await removeOperator(server.engine, "erik", Date.now());
+  await other.button("Save").click();
+  await other.page.getByText("Your access to this console was revoked").waitFor();
+  expect(await other.page.getByText("You’ve been signed out").count()).toBe(0);
+  await other.field(/^Name/).click();
+  await other.page.keyboard.press("Control+a");
+  expect(await other.page.evaluate<string>("String(getSelection())")).toBe("Last words");
+  expect(await numberOf("Last words")).toBe(0);
+  const another = await other.page.context().newPage();
+  await another.goto(server.adminUrl);
+  await another.getByRole("alert").getByText("Your access to this console was revoked").waitFor();
+  await other.finish(/401/);
 });
 
 describe("a lost response", () => {
@@ -169,7 +226,7 @@ describe("a lost response", () => {
     await view.button("Save").click();
     // The notice alone may belong to an earlier test.
     await lost();
-    await form.notice("Can’t reach the server").first().waitFor();
+    await onlyMessage();
     await stopLosing();
     await view.button("Save").click();
     await form.saved("Created");
@@ -183,7 +240,7 @@ describe("a lost response", () => {
     const lost = await lose("POST");
     await view.button("Save").click();
     await lost();
-    await form.notice("Can’t reach the server").first().waitFor();
+    await onlyMessage();
     const restart = await server.stopAdmin();
     await restart();
     await stopLosing();

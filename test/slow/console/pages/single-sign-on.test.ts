@@ -32,7 +32,7 @@ beforeAll(async () => {
     OIDC_ISSUER: issuer.url,
     OIDC_CLIENT_ID: clientId,
     OIDC_SECRET_FILE: join(folder, "secret"),
-    OIDC_ROLE: "groups=admins:all",
+    OIDC_ROLE: "groups=admins:admin",
   };
   [server, browser] = await Promise.all([startTestConsole({ settings, adminPort }), openBrowser()]);
   root = await server.signIn("root");
