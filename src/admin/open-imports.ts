@@ -10,7 +10,9 @@ import type { Resource } from "../model/resource.ts";
 import { ImportJob } from "../operator/import/job/import-job.ts";
 
 interface UndoneImport {
-  /** Records that are back to how they were before the import. */
+  /** Records that the import had created. */
+  readonly deleted: number;
+  /** Records that are back to their values from before the import. */
   readonly restored: number;
   /** Records that were skipped because they've changed again since. */
   readonly skipped: number;
@@ -136,9 +138,13 @@ export class OpenImports {
     });
   }
 
-  /** Does nothing if the import no longer exists. @param run the import's run */
-  markUndone(site: number, run: string, undone: UndoneImport): void {
-    for (const one of this.#imports.values()) if (one.site === site && one.run === run) one.undone = undone;
+  /** Adds to what earlier undos did. Does nothing if the import no longer exists. @param run the import's run */
+  markUndone(site: number, run: string, { deleted, restored, skipped }: UndoneImport): void {
+    for (const one of this.#imports.values()) {
+      if (one.site !== site || one.run !== run) continue;
+      const before = one.undone ?? { deleted: 0, restored: 0 };
+      one.undone = { deleted: before.deleted + deleted, restored: before.restored + restored, skipped };
+    }
   }
 
   async remove({ id, job }: OpenImport): Promise<void> {

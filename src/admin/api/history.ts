@@ -141,9 +141,9 @@ async function undoChanges(call: ActionContext, imports: OpenImports): Promise<U
   const options = { dryRun, force, at: call.now() };
   const engine = withReauthorization(call, "undo", site, { outlivesSession: false });
   const summary = await undos.run(call, () => undo(engine, site.ID, { since, until, run }, options));
-  const restored = summary.deleted + summary.restored;
-  if (run !== undefined && !dryRun && restored > 0)
-    imports.markUndone(site.ID, run, { restored, skipped: summary.skippedCount });
+  const { deleted, restored, skippedCount: skipped } = summary;
+  if (run !== undefined && !dryRun && deleted + restored > 0)
+    imports.markUndone(site.ID, run, { deleted, restored, skipped });
   return {
     ...summary,
     skipped: summary.skipped.map((record) => ({ ...record, resource: pathOf(record.resource) })),

@@ -76,6 +76,8 @@ export interface StagedChange {
 export interface ChangesResponse extends WriteResponse {
   readonly changed: number;
   readonly unchanged: number;
+  /** The records' versions from now on, in the order of the changes. */
+  readonly versions: readonly string[];
 }
 
 /**
@@ -93,7 +95,7 @@ export interface SetFieldBody {
 }
 
 /** In a dry run, describes what would change, without `revisions`. */
-export interface SetFieldResponse extends ChangesResponse {
+export interface SetFieldResponse extends Omit<ChangesResponse, "versions"> {
   /** Number of `ids` that were skipped because the records no longer exist. */
   readonly missing: number;
   /** The names of the first five records to change. */
@@ -216,8 +218,8 @@ export interface ImportInfo {
   readonly error: { readonly detail: string; readonly faults: readonly FieldErrorInfo[] } | null;
   readonly revisions: RevisionsInfo | null;
   readonly run: string | null;
-  /** What undoing the import did: how many records it restored, and how many it skipped because they had been changed since. */
-  readonly undone: { readonly restored: number; readonly skipped: number } | null;
+  /** How many records undoing the import has deleted, restored, and skipped because they had been changed since. */
+  readonly undone: { readonly deleted: number; readonly restored: number; readonly skipped: number } | null;
   readonly hasRejects: boolean;
   /** Of the last check. Null while a check or import is running. */
   readonly options: CheckBody | null;

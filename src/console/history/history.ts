@@ -73,7 +73,7 @@ export function useRestore() {
     const path = sitePath(siteName, `/records/${resource}/${id}/restore`);
     const write = await callApi<WriteResponse>("POST", path, body);
     reportWrite({ ...write, kind: "saved", count: 1 }, write.revisions && translate("history.restored"));
-    await queries.invalidateQueries();
+    void queries.invalidateQueries();
   };
 }
 

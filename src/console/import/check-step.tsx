@@ -28,7 +28,7 @@ interface CheckStepProps {
   readonly info: ImportInfo;
   readonly onBack: () => void;
   /** Called once the import or another check has started, to show its step. */
-  readonly onStarted: () => Promise<void>;
+  readonly onStarted: (started: ImportInfo) => void;
 }
 
 export function CheckStep({ info, onBack, onStarted }: CheckStepProps) {
@@ -160,8 +160,7 @@ function RunBar({ info, excluded, removals, onBack, onStarted }: RunBarProps) {
   const [isAsking, setAsking] = useState(false);
   const start = async () => {
     const body: RunBody = { ...toBody(excluded), ...(removals > 0 ? { removals } : {}) };
-    await callApi("POST", `${importPath(siteName, info.id)}/run`, body);
-    await onStarted();
+    onStarted(await callApi<ImportInfo>("POST", `${importPath(siteName, info.id)}/run`, body));
   };
   const chosen = countChosen(info, excluded);
   const numbers = { smart_count: chosen, count: toNumber(chosen), removals: toNumber(removals) };

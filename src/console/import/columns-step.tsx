@@ -39,7 +39,7 @@ interface ColumnsStepProps {
   /** If the operator comes back to this step, with the options of the last check. */
   readonly info: ImportInfo;
   /** Called once the dry run has started, to show its step. */
-  readonly onChecked: () => Promise<void>;
+  readonly onChecked: (started: ImportInfo) => void;
   readonly onAnotherFile: () => void;
 }
 
@@ -106,9 +106,9 @@ function Choices({ info, onChecked, onAnotherFile, preview, isStale, resource }:
   const check = async () => {
     const how = { match, findMissing: findMissing && canFindMissing };
     const chosen: CheckBody = hasColumns ? { ...how, ...dialectOf(preview), mapping } : how;
-    await callApi("POST", `${importPath(siteName, info.id)}/check`, chosen);
+    const started = await callApi<ImportInfo>("POST", `${importPath(siteName, info.id)}/check`, chosen);
     if (hasColumns) keep({ mapping, match });
-    await onChecked();
+    onChecked(started);
   };
   const isUnmapped = hasColumns && Object.keys(mapping.fields).length === 0;
   const columnTable = { preview, resource, mapping, guessed, match, onChange: change };

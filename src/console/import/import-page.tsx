@@ -15,6 +15,7 @@ import {
   Stepper,
   Typography,
 } from "@mui/material";
+import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import type { ImportInfo, ImportsResponse } from "../../admin/api/record-types.ts";
 import { type HttpError, sitePath } from "../api/call-api.ts";
@@ -24,7 +25,7 @@ import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { ViewOnlyNotice } from "../shell/role-notice.tsx";
 import { Link, useAddress } from "../shell/router.tsx";
 import { useCan, useSiteName } from "../shell/site-context.ts";
-import { useRead, useSitePath } from "../shell/site-data.ts";
+import { readOf, useRead, useSitePath } from "../shell/site-data.ts";
 import { useIsNarrow } from "../shell/theme.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 import { CheckStep } from "./check-step.tsx";
@@ -71,7 +72,7 @@ interface CurrentImportProps {
 }
 
 function CurrentImport({ id, onAnotherFile }: CurrentImportProps) {
-  const { info, isGone, error, refetch } = useImport(id);
+  const { info, isGone, error, refetch, setInfo } = useImport(id);
   const [isBack, setBack] = useState(false);
   if (error && !isGone) return <ReadFailed error={error} onRetry={refetch} />;
   if (isGone) {
@@ -88,14 +89,14 @@ function CurrentImport({ id, onAnotherFile }: CurrentImportProps) {
   }
   if (!info) return <LoadingLines />;
   const step = isBack ? 1 : stepOf(info);
-  const showCurrentStep = async () => {
-    await refetch();
+  const show = (started: ImportInfo) => {
+    setInfo(started);
     setBack(false);
   };
   return (
     <ImportSteps step={step} isDone={info.state === "done"}>
-      {step === 1 && <ColumnsStep info={info} onChecked={showCurrentStep} onAnotherFile={onAnotherFile} />}
-      {step === 2 && <CheckStep info={info} onBack={() => setBack(true)} onStarted={showCurrentStep} />}
+      {step === 1 && <ColumnsStep info={info} onChecked={show} onAnotherFile={onAnotherFile} />}
+      {step === 2 && <CheckStep info={info} onBack={() => setBack(true)} onStarted={show} />}
       {step === 3 && <RunStep info={info} onAnotherFile={onAnotherFile} />}
     </ImportSteps>
   );
@@ -111,13 +112,16 @@ function stepOf({ state, run }: ImportInfo): number {
 }
 
 function useImport(id: string) {
-  const { data, error, refetch } = useRead<ImportInfo>(useSitePath(`/imports/${id}`), {
+  const queries = useQueryClient();
+  const path = useSitePath(`/imports/${id}`);
+  const { data, error, refetch } = useRead<ImportInfo>(path, {
     refetchInterval: ({ state: { data: last, error: fault } }) =>
       !isNotFound(fault) && (last?.state === "checking" || last?.state === "running") ? pollIntervalMs : false,
     retry: false,
   });
   const isGone = isNotFound(error);
-  return { info: data, isGone, error: data ? undefined : error, refetch };
+  const setInfo = (info: ImportInfo) => queries.setQueryData(readOf<ImportInfo>(path).queryKey, info);
+  return { info: data, isGone, error: data ? undefined : error, refetch, setInfo };
 }
 
 function isNotFound(error: Error | null): boolean {

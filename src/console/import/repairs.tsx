@@ -17,7 +17,7 @@ import { selectStyle } from "./step-parts.tsx";
 interface RepairsProps {
   readonly info: ImportInfo;
   /** Called once another check has started. */
-  readonly onChecked: () => Promise<void>;
+  readonly onChecked: (started: ImportInfo) => void;
 }
 
 export function Repairs({ info, onChecked }: RepairsProps) {
@@ -41,9 +41,9 @@ export function Repairs({ info, onChecked }: RepairsProps) {
       mapping,
     );
     const body: CheckBody = { ...how, match, mapping: repaired };
-    await callApi("POST", `${importPath(siteName, info.id)}/check`, body);
+    const started = await callApi<ImportInfo>("POST", `${importPath(siteName, info.id)}/check`, body);
     keep({ mapping: repaired, match });
-    await onChecked();
+    onChecked(started);
   };
   return (
     <Stack spacing={1.5}>

@@ -5,7 +5,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import type { ImportInfo } from "../../admin/api/record-types.ts";
 import { UndoDialog } from "../history/undo-dialog.tsx";
-import { useSiteName } from "../shell/site-context.ts";
+import { pluralOf, singularOf, useDeclared, useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
 import { CheckTable } from "./check-table.tsx";
@@ -31,7 +31,7 @@ function ImportResult({ info, onAnotherFile }: RunStepProps) {
   const { counts } = info;
   return (
     <Stack spacing={2}>
-      {info.undone ? <Undone undone={info.undone} /> : <Outcome info={info} />}
+      {info.undone ? <Undone resource={info.resource} undone={info.undone} /> : <Outcome info={info} />}
       <Stack direction="row" spacing={1} useFlexGap sx={{ flexWrap: "wrap" }}>
         <UndoButton info={info} />
         {info.hasRejects && (
@@ -64,13 +64,23 @@ function Outcome({ info: { counts, error, isInterrupted, skipped, missing } }: P
   );
 }
 
-/** Says that the import was undone, whether here or on the history page. */
-function Undone({ undone: { restored, skipped } }: { readonly undone: NonNullable<ImportInfo["undone"]> }) {
+interface UndoneProps {
+  readonly resource: string;
+  readonly undone: NonNullable<ImportInfo["undone"]>;
+}
+
+/** Says what happened to the records when the import was undone, whether here or on the history page. */
+function Undone({ resource, undone }: UndoneProps) {
+  const { resources } = useDeclared();
   return (
-    <Alert severity={skipped > 0 ? "warning" : "info"}>
-      <Typography>{translate("import.undone")}</Typography>
-      <div>{translate("history.undone", { smart_count: restored })}</div>
-      {skipped > 0 && <div>{translate("history.undo_skipped", { smart_count: skipped })}</div>}
+    <Alert severity={undone.skipped > 0 ? "warning" : "info"}>
+      <Typography>{translate(undone.skipped > 0 ? "import.undone_partly" : "import.undone")}</Typography>
+      {(["deleted", "restored", "skipped"] as const).map((kind) => {
+        const count = undone[kind];
+        const name = (count === 1 ? singularOf : pluralOf)(resources, resource);
+        const values = { smart_count: count, count: toNumber(count), name };
+        return count > 0 && <div key={kind}>{translate(`import.undone_${kind}`, values)}</div>;
+      })}
     </Alert>
   );
 }

@@ -14,7 +14,7 @@ import { importPath } from "./imports.ts";
 interface ActionBarProps {
   /** The primary action's name. */
   readonly action: string;
-  /** The primary action. Its promise resolves once the next step is shown. */
+  /** The primary action, which then shows the next step. */
   readonly onAct: () => Promise<void>;
   /** Opens a dialog that confirms the primary action and then runs it. */
   readonly onAsk?: (() => void) | undefined;

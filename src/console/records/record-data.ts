@@ -1,9 +1,10 @@
 // Reads and writes a site's records. A small site's records are all loaded, and searched and sorted in the page; they're replaced when a read reports
 // changes. A large site is read page by page.
 
-import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type Query, type QueryClient, useIsFetching, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo } from "react";
 import type {
+  ChangesBody,
   ChangesResponse,
   DeletionBody,
   DeletionResponse,
@@ -19,6 +20,7 @@ import { callApi, sitePath, type UndoableWrite } from "../api/call-api.ts";
 import { reportWrite } from "../shell/notices.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { useRead, useSitePath } from "../shell/site-data.ts";
+import { toValues } from "../text/fields.ts";
 import { type ListQuery, searchRecords, sortRecords } from "./local-list.ts";
 import { type StagedEdits, toChanges } from "./staged-edits.ts";
 
@@ -150,26 +152,48 @@ export function useRecord(resource: string, id: string) {
   return useRead<RecordResponse>(useSitePath(`/records/${resource}/${id}`));
 }
 
-/** Returns the functions that write records. After each write, the page reloads its data, and offers to undo the write. */
+/** Returns the functions that write records. They resolve at the response; the page then reloads its data, and offers to undo the write. */
 export function useRecordWrites(resource: string) {
   const siteName = useSiteName();
   const queries = useQueryClient();
   return useMemo(() => {
     const path = recordsPath(siteName, resource);
+    /** Until the lists have been reloaded, they show what `change` returns for each record, and leave it out if that's undefined. */
+    function showInLists(change: (item: RecordResponse) => RecordResponse | undefined) {
+      queries.setQueriesData<RecordsResponse | number>({ queryKey: listKey(siteName, resource) }, (list) => {
+        if (typeof list !== "object") return list;
+        const records = list.records.flatMap((item) => change(item) ?? []);
+        return { ...list, records, total: list.total - list.records.length + records.length };
+      });
+    }
     return {
       create: (values: RecordValues) =>
         finish(queries, "created", callApi<WrittenRecordResponse>("POST", path, values), countOne),
-      remove(ids: readonly number[]) {
+      async remove(ids: readonly number[]) {
         const body: DeletionBody = { ids };
-        return finish(queries, "deleted", callApi<DeletionResponse>("DELETE", path, body), ({ deleted }) => deleted);
+        await finish(queries, "deleted", callApi<DeletionResponse>("DELETE", path, body), ({ deleted }) => deleted);
+        const gone = new Set(ids);
+        showInLists((item) => (gone.has(item.record.ID) ? undefined : item));
       },
-      saveStaged(staged: StagedEdits) {
-        const sent = callApi<ChangesResponse>("POST", `${path}/changes`, toChanges(staged));
-        return finish(queries, "saved", sent, ({ changed }) => changed);
+      async saveStaged(staged: StagedEdits) {
+        const { changes } = toChanges(staged);
+        const sent = callApi<ChangesResponse>("POST", `${path}/changes`, { changes } satisfies ChangesBody);
+        const { versions } = await finish(queries, "saved", sent, ({ changed }) => changed, true);
+        const saved = new Map(changes.map(({ id, values }, index) => [id, { values, version: versions[index] }]));
+        showInLists((item) => {
+          const { values = {}, version = item.version } = saved.get(item.record.ID) ?? {};
+          return { record: withValues(item.record, values), version };
+        });
       },
-      setField(body: SetFieldBody) {
+      async setField(body: SetFieldBody) {
         const sent = callApi<SetFieldResponse>("POST", `${path}/set-field`, body);
-        return finish(queries, "saved", sent, ({ changed }) => changed);
+        await finish(queries, "saved", sent, ({ changed }) => changed);
+        const { field, value, search = "" } = body;
+        const ids = body.ids && new Set(body.ids);
+        const isChanged = (item: RecordResponse) =>
+          ids?.has(item.record.ID) ?? searchRecords([item], search).length > 0;
+        const values = toValues([[field, value]]);
+        showInLists((item) => (isChanged(item) ? { ...item, record: withValues(item.record, values) } : item));
       },
       /** Previews `setField`. */
       trySetField: (body: SetFieldBody, signal: AbortSignal) =>
@@ -180,25 +204,49 @@ export function useRecordWrites(resource: string) {
 
 const countOne = () => 1;
 
-/** Waits for the response to a write, reports how many records it changed, and reloads the page's data. */
+/** Whether the list is being reloaded after a write that doesn't tell the records' versions. Editing them could cause a conflict with that write. */
+export function useIsOutdated(resource: string): boolean {
+  const queryKey = listKey(useSiteName(), resource);
+  return useIsFetching({ queryKey, predicate: ({ state }) => state.isInvalidated }) > 0;
+}
+
+/**
+ * Waits for the response to a write, reports how many records it changed, and reloads the page's data.
+ * @param isExact whether the caller shows the written records in the lists with their new versions
+ */
 async function finish<T extends WriteResponse>(
   queries: QueryClient,
   kind: UndoableWrite["kind"],
   sent: Promise<T>,
   countOf: (result: T) => number,
+  isExact = false,
 ): Promise<T> {
-  const isOfList = ([first]: readonly unknown[]) => first === "records";
+  const isOfList = ({ queryKey: [first] }: Pick<Query, "queryKey">) => first === "records";
+  const isOfRecord = ({ queryKey: [, , part] }: Pick<Query, "queryKey">) => part === "records";
   const result = await sent.catch((error) => {
     // Someone else may have changed records in the list, or the one in the form.
-    void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey.includes("records") });
+    void queries.refetchQueries({ type: "active", predicate: (query) => isOfList(query) || isOfRecord(query) });
     throw error;
   });
   const { run, revisions } = result;
   reportWrite({ kind, count: countOf(result), run, ...(revisions ? { revisions } : {}) });
-  // A deleted record can't be reloaded, though its form is still open.
-  const isGone = ([, , part]: readonly unknown[]) => kind === "deleted" && part === "records";
-  void queries.invalidateQueries({ predicate: ({ queryKey }) => !isOfList(queryKey) && !isGone(queryKey) });
-  // The list mustn't show the old values again.
-  await queries.invalidateQueries({ predicate: ({ queryKey }) => isOfList(queryKey) });
+  // Of an open dialog, perhaps: a preview of this write, or records that are deleted now.
+  const isOver = (query: Pick<Query, "queryKey">) =>
+    query.queryKey[0] === "set-field" || (kind === "deleted" && isOfRecord(query));
+  // Only once a form has closed, so that it's read again when it's opened again.
+  setTimeout(() => {
+    queries.removeQueries({ type: "inactive", predicate: isOfRecord });
+    void queries.invalidateQueries({ predicate: (query) => !isOver(query) && !(isExact && isOfList(query)) });
+    if (isExact) void queries.refetchQueries({ type: "active", predicate: isOfList });
+  });
   return result;
+}
+
+/** Returns a record with some other values. */
+function withValues<T extends object>(record: T, values: RecordValues): T {
+  const changed = Object.entries(values).map(([name, value]) => {
+    const before = (record as RecordValues)[name];
+    return [name, typeof value === "object" ? withValues(Object(before), value) : value];
+  });
+  return { ...record, ...Object.fromEntries(changed) };
 }

@@ -138,7 +138,7 @@ export function useUndo() {
   return async ({ first, last, run }: UndoableEntry, dryRun: boolean): Promise<UndoResponse> => {
     const body: UndoBody = { since: first - 1, until: last, ...(run === null ? {} : { run }), dryRun };
     const result = await callApi<UndoResponse>("POST", path, body, { isRead: dryRun });
-    if (!dryRun) await queries.invalidateQueries();
+    if (!dryRun) void queries.invalidateQueries();
     return result;
   };
 }

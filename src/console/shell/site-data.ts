@@ -22,22 +22,13 @@ export function useRead<T, Data = T>(path: string, options: ReadOptions<T, Data>
 }
 
 /**
- * Returns a function that sends a change to `path` or below it. Afterwards, even if it failed, everything below `path` is reloaded. Only a successful
- * change waits for that, so that the operator sees an error at once if the server can't be reached.
+ * Returns a function that sends a change to `path` or below it. Afterwards, even if it failed, everything below `path` is reloaded. The change doesn't
+ * wait for that, so that a dialog closes as soon as it's stored.
  */
 export function useSend(path: string) {
   const queries = useQueryClient();
-  return async <T = unknown>(method: "POST" | "PATCH" | "DELETE", rest = "", body?: object): Promise<T> => {
-    const readAgain = () => queries.invalidateQueries({ queryKey: keyOf(path) });
-    try {
-      const result = await callApi<T>(method, path + rest, body);
-      await readAgain();
-      return result;
-    } catch (error) {
-      void readAgain();
-      throw error;
-    }
-  };
+  return <T = unknown>(method: "POST" | "PATCH" | "DELETE", rest = "", body?: object): Promise<T> =>
+    callApi<T>(method, path + rest, body).finally(() => void queries.invalidateQueries({ queryKey: keyOf(path) }));
 }
 
 function keyOf(path: string): readonly string[] {

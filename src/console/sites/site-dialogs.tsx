@@ -12,7 +12,6 @@ import { ReadFailed } from "../shell/query-result.tsx";
 import { navigate } from "../shell/router.tsx";
 import { findLive, findSandboxOf, useDeclared, useReload, useSiteInfo } from "../shell/site-context.ts";
 import { useRead } from "../shell/site-data.ts";
-import { markAllSaved } from "../shell/unsaved.ts";
 import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
 import { AddSite, addSite, ChangeSite, showKey } from "./site-form.tsx";
@@ -52,33 +51,42 @@ export function SiteDialogs({ open, onClose, isForAll }: SiteDialogsProps) {
 }
 
 /**
- * Returns the functions that change sites and then reload their list. If the current site is renamed or removed, perhaps along with its live site,
- * they go to an address that exists.
+ * Returns the functions that change sites. They don't wait until the list of sites has been reloaded, so that dialogs close as soon as the change is
+ * stored. If the current site is renamed or removed, perhaps along with its live site, the page then goes to an address that exists.
  */
 function useSiteActions() {
   const reload = useReload();
   const shown = useSiteInfo();
   const { sites } = useDeclared();
-  async function done<T>(request: Promise<T>): Promise<T> {
-    const result = await request;
-    await reload();
-    return result;
-  }
+  /** @param path where to go once the sites have been reloaded; undefined to stay */
+  const finish = (path?: string, replace = true) =>
+    void reload().then(
+      () => path !== undefined && navigate(path, { replace }),
+      (error: Error) => notify(error.message, "error"),
+    );
   return {
-    add: (site: NewSiteBody) => done(addSite(site)),
-    renewSandbox: (name: string) => done(callApi<SandboxResponse>("POST", `${sitePath(name)}/sandbox`, {})),
+    async add(site: NewSiteBody) {
+      const added = await addSite(site);
+      finish();
+      return added;
+    },
+    /** @param isOpen whether to go to the keys of a new sandbox */
+    async renewSandbox(name: string, isOpen: () => boolean) {
+      const made = await callApi<SandboxResponse>("POST", `${sitePath(name)}/sandbox`, {});
+      const toKeys = made.isNew && isOpen();
+      finish(toKeys ? `/${made.site.name}/keys` : undefined, false);
+      return { ...made, toKeys };
+    },
     async change(site: SiteInfo, values: SiteBody) {
-      await done(callApi("PATCH", sitePath(site.name), values));
-      if (!values.name || values.name === site.name || !isPartOf(shown, site)) return;
-      // The change is stored, so don't ask before leaving the form.
-      markAllSaved();
+      await callApi("PATCH", sitePath(site.name), values);
+      const isRenamed = values.name && values.name !== site.name && isPartOf(shown, site);
       // A sandbox is renamed with its live site (contract section 1).
-      navigate(`/${values.name}${shown.id === site.id ? "" : "-sandbox"}/sites`, { replace: true });
+      finish(isRenamed ? `/${values.name}${shown.id === site.id ? "" : "-sandbox"}/sites` : undefined);
     },
     async remove(site: SiteInfo) {
-      await done(callApi("DELETE", sitePath(site.name), { name: site.name }));
+      await callApi("DELETE", sitePath(site.name), { name: site.name });
       const other = sites.find((one) => !isPartOf(one, site));
-      if (isPartOf(shown, site)) navigate(other ? `/${other.name}/sites` : "/", { replace: true });
+      finish(isPartOf(shown, site) ? (other ? `/${other.name}/sites` : "/") : undefined);
     },
   };
 }
@@ -105,7 +113,6 @@ function SuspendSite({ site: { name }, onSuspend, onClose }: SuspendSiteProps) {
     <ActionDialog
       title={translate("sites.suspend_title", { name })}
       action={translate("sites.suspend")}
-      isDangerous
       onConfirm={onSuspend}
       onClose={onClose}
     >
@@ -149,12 +156,13 @@ function RemoveSite({ site, onRemove, onClose }: RemoveSiteProps) {
   const [typed, setTyped] = useState("");
   const records = resources.map(({ path, singular, plural }) => {
     const count = contents?.records[path] ?? 0;
-    return translate("sites.remove_records", { count: toNumber(count), what: count === 1 ? singular : plural });
+    const what = count === 1 ? singular : plural;
+    return count > 0 && translate("sites.remove_records", { count: toNumber(count), what });
   });
-  const lines = contents && [
+  const lines = [
     ...records,
-    contents.keys > 0 && translate("sites.remove_keys", { smart_count: contents.keys }),
-    contents.webhooks > 0 && translate("sites.remove_webhooks", { smart_count: contents.webhooks }),
+    contents && contents.keys > 0 && translate("sites.remove_keys", { smart_count: contents.keys }),
+    contents && contents.webhooks > 0 && translate("sites.remove_webhooks", { smart_count: contents.webhooks }),
     sandbox && translate("sites.remove_sandbox", { name: sandbox.name }),
   ];
   return (
@@ -167,8 +175,12 @@ function RemoveSite({ site, onRemove, onClose }: RemoveSiteProps) {
       onClose={onClose}
     >
       {error && <ReadFailed error={error} onRetry={refetch} />}
-      <Typography>{translate("sites.remove_explain")}</Typography>
-      {lines && <Lines lines={lines} />}
+      {contents && (
+        <>
+          <Typography>{translate(lines.some(Boolean) ? "sites.remove_explain" : "sites.remove_empty")}</Typography>
+          <Lines lines={lines} />
+        </>
+      )}
       <Typography>{translate("sites.remove_final")}</Typography>
       <TextInput
         autoFocus
@@ -200,12 +212,11 @@ function SandboxDialog({ site, kind, onClose }: SandboxDialogProps) {
 
   async function confirm() {
     try {
-      const made = await renewSandbox(name);
+      // Shows a new sandbox's keys, because an app needs one.
+      const made = await renewSandbox(name, isMounted);
       // The current site may be that sandbox: drop its old records.
-      await queryClient.resetQueries();
-      // Go to a new sandbox's keys, because an app needs one.
-      if (made.isNew && isMounted()) navigate(`/${made.site.name}/keys`);
-      else notify(translate("sites.sandbox_made", { name, count: toNumber(made.records) }), "success");
+      void queryClient.resetQueries();
+      if (!made.toKeys) notify(translate("sites.sandbox_made", { name, count: toNumber(made.records) }), "success");
     } catch (error) {
       if (isMounted()) throw error;
       notify((error as Error).message, "error");
@@ -222,7 +233,7 @@ function SandboxDialog({ site, kind, onClose }: SandboxDialogProps) {
       onClose={onClose}
     >
       <Typography>{translate(`sites.${kind}_explain`)}</Typography>
-      {count !== undefined && (
+      {count !== undefined && count > 0 && (
         <Typography>{translate(`sites.${kind}_records`, { smart_count: count, count: toNumber(count) })}</Typography>
       )}
     </ActionDialog>

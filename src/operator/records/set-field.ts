@@ -133,13 +133,13 @@ export async function storeField(
   { field, value }: Pick<FieldSetting, "field" | "value">,
   plan: FieldPlan,
   { head, at }: StoreOptions,
-): Promise<ChangedRecords> {
+): Promise<FieldResult> {
   if (plan.faults.length > 0) throw invalidRecordError(plan.faults);
   const valuesJson = JSON.stringify(toValues(field, value));
   const base = { site, resource: resource.name, operation: "update", valuesJson, actor: operatorActor, at } as const;
   const common: Intent = { ...base, ifEpoch: epochToKeep(head), isOptional: true };
   const size = plan.ids.length > maxInOneTransaction ? changesPerTransaction : maxInOneTransaction;
-  let sum: ChangedRecords = { changed: 0, unchanged: plan.unchanged, revisions: undefined };
+  let sum: FieldResult = { changed: 0, unchanged: plan.unchanged, revisions: undefined };
   for await (const ids of yieldBetween(chunksOf(plan.ids, size))) {
     const intents = ids.map((id) => ({ ...common, id }));
     const progress =
@@ -154,7 +154,9 @@ export async function storeField(
   return sum;
 }
 
-function toSum(sum: ChangedRecords, { changed, unchanged, revisions }: ChangedRecords): ChangedRecords {
+type FieldResult = Omit<ChangedRecords, "versions">;
+
+function toSum(sum: FieldResult, { changed, unchanged, revisions }: FieldResult): FieldResult {
   const first = sum.revisions ?? revisions;
   return {
     changed: sum.changed + changed,

@@ -1,7 +1,7 @@
 // Changes several records for an operator, either all of them or none. It's one run, so one undo reverts it all.
 
 import { chunksOf, yieldBetween } from "../../lib/yielding.ts";
-import { type Intent, type Outcome, operatorActor, type RejectedOutcome } from "../../model/change.ts";
+import { type Intent, type Outcome, operatorActor, type RejectedOutcome, versionOf } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import {
   ErrorBudget,
@@ -36,6 +36,8 @@ export interface ChangedRecords {
   readonly unchanged: number;
   /** Undefined if nothing changed. */
   readonly revisions: RevisionRange | undefined;
+  /** The records' new versions, in the order of the changes. */
+  readonly versions: readonly string[];
 }
 
 /** Faults that are reported. */
@@ -123,8 +125,10 @@ export async function commitTogether(
   let [changed, unchanged] = [0, 0];
   let revisions: RevisionRange | undefined;
   let rejected: RejectedOutcome | undefined;
+  const versions: string[] = [];
   const onOutcomes = (outcomes: readonly Outcome[]) => {
     for (const outcome of outcomes) {
+      if (outcome.kind !== "rejected") versions.push(versionOf(outcome.epoch, outcome.revision));
       if (outcome.kind === "done") changed++;
       else if (outcome.kind === "rejected") rejected = outcome;
       else unchanged++;
@@ -134,7 +138,7 @@ export async function commitTogether(
   await requireSameMachine(engine, head);
   const result = await engine.commitAtomically(chunksOf(intents, batchSize), onOutcomes);
   if (result.kind !== "committed") return { rejected: rejected as unknown as RejectedOutcome };
-  return { changed, unchanged, revisions };
+  return { changed, unchanged, revisions, versions };
 }
 
 function refusedError({ singular, plural }: Resource, members: RefusalMembers): WriteRefusedError {

@@ -135,6 +135,7 @@ describe.each(engines)("imports on $name", (kind) => {
     const undone = await anna.call("POST", `/sites/${site}/undo`, { since: first - 1, until: last, run: done.run });
     expect(undone.json).toMatchObject({ deleted: 1, restored: 1, skipped: [] });
     expect(await names()).toEqual(["Acme", "Zeta"]);
+    expect((await anna.call("GET", path)).json.undone).toEqual({ deleted: 1, restored: 1, skipped: 0 });
   });
 
   test("a workbook's rejected rows are a workbook, rows for the same record have warnings, and other values suggestions", async () => {

@@ -11,6 +11,7 @@ import type {
   SetFieldResponse,
   StagedChange,
   WriteProblem,
+  WriteResponse,
 } from "../../../src/admin/api/record-types.ts";
 import type { Engine } from "../../../src/model/engine.ts";
 import { removeOperator, setOperator } from "../../../src/operator/operators/operators.ts";
@@ -51,7 +52,7 @@ describe.each(engines)("several records in the console on $name", (kind) => {
       ({ record }: { record: { Name: string } }) => record.Name,
     );
   const revision = async () => (await server.engine.readHeads([1]))[0]?.revision;
-  const undo = ({ revisions, run }: ChangesResponse) =>
+  const undo = ({ revisions, run }: WriteResponse) =>
     anna.call("POST", "/sites/shop/undo", { since: (revisions?.first ?? 1) - 1, until: revisions?.last, run });
 
   test("are changed together, only in the fields that are sent. The history has one entry, and one undo takes it back", async () => {
@@ -75,6 +76,8 @@ describe.each(engines)("several records in the console on $name", (kind) => {
         { ID: 3, Name: "c" },
       ],
     );
+    const stored = (await anna.call("GET", `${brands}?sort=ID`)).json.records as { version: string }[];
+    expect(done.versions).toEqual(stored.map(({ version }) => version));
     const [entry] = (await anna.call("GET", "/sites/shop/history")).json.entries;
     expect(entry).toMatchObject({ run: done.run, actor: "console:anna", first: 4, last: 5, counts: { update: 2 } });
     expect((await undo(done)).json).toMatchObject({ restored: 2, skipped: [] });

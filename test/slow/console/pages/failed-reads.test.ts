@@ -146,7 +146,7 @@ describe("a failed read", () => {
       404,
       "shop/sites",
       () => view.act("outlet", "Remove"),
-      () => page.getByText("0 brands"),
+      () => page.getByText("This site has no records, keys or webhooks."),
     ],
     [
       "the dry run of an undo",

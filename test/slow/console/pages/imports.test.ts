@@ -127,7 +127,8 @@ describe.each([
     await page.getByRole("alert").getByText("Import undone").waitFor();
     expect(await names()).toEqual(["Acme"]);
     await page.reload();
-    await page.getByRole("alert").getByText("Changes to 2 records undone").waitFor();
+    await page.getByRole("alert").getByText("1 brand restored to its earlier values").waitFor();
+    await page.getByRole("alert").getByText("1 brand deleted").waitFor();
     expect(await page.getByText("Import complete").or(page.getByText("Undo this import")).count()).toBe(0);
 
     await page.getByRole("button", { name: "Choose another file" }).click();
