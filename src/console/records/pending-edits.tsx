@@ -1,7 +1,18 @@
 // Saves staged edits, both the table's, which a bar counts, and a form's (record-form.tsx). A dialog shows each record's values before and after the
-// edits, what the server rejected, and what someone else has changed in the meantime.
+// edits, what the server rejected, and what someone else has changed in the meantime, of which the operator chooses each value.
 
-import { Alert, Box, Button, Stack, Typography } from "@mui/material";
+import {
+  Alert,
+  Box,
+  Button,
+  FormControl,
+  FormControlLabel,
+  FormLabel,
+  Radio,
+  RadioGroup,
+  Stack,
+  Typography,
+} from "@mui/material";
 import { type KeyboardEvent as KeyPress, useCallback, useEffect, useRef, useState } from "react";
 import type { ConflictInfo } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
@@ -16,16 +27,22 @@ import { differences, fullLabelOf, textAt } from "../text/fields.ts";
 import { toNumber } from "../text/locale.ts";
 import { When } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
-import { useRecordWrites } from "./record-data.ts";
+import { useIsOutdated, useRecordWrites } from "./record-data.ts";
 import {
+  type Choice,
+  type ConflictingField,
+  choose,
+  conflictsIn,
   countEdits,
+  countUndecided,
   discardEdits,
   type Edit,
   hasFaults,
-  keepMine,
   markProblem,
   maxStagedRecords,
   nothingStaged,
+  type Place,
+  resolveConflicts,
   type StagedEdits,
   type StagedRecord,
   stageEdits,
@@ -36,7 +53,7 @@ import {
 export function usePending(resource: ResourceInfo) {
   const [staged, setStaged] = useState<StagedEdits>(nothingStaged);
   const writes = useRecordWrites(resource.path);
-  const saving = useSave(staged, setStaged, writes.saveStaged);
+  const saving = useSave(resource, staged, setStaged, writes.saveStaged);
   const count = countEdits(staged);
   // Edits stay while a record's form is open over the list.
   useUnsaved(count > 0, { within: `/${useSiteName()}/${resource.path}`, count });
@@ -49,7 +66,8 @@ export function usePending(resource: ResourceInfo) {
   latest.current = staged;
   return {
     records: staged.records,
-    isSaving: saving.isSaving,
+    /** Whether nothing can be edited at the moment. */
+    isSaving: useIsOutdated(resource.path) || saving.isSaving,
     stage: useCallback(
       (edits: readonly Edit[]) => {
         lastEdited.current = edits[0];
@@ -60,7 +78,7 @@ export function usePending(resource: ResourceInfo) {
       },
       [resource, lastEdited],
     ),
-    bar: count > 0 && <PendingBar resource={resource} staged={staged} onChange={setStaged} saving={saving} />,
+    bar: count > 0 && <PendingBar staged={staged} onChange={setStaged} saving={saving} />,
     /** Drops the edits of records that were deleted, or saved by a form. */
     forget: useCallback((ids: readonly number[]) => setStaged((before) => discardEdits(before, ids)), []),
   };
@@ -73,6 +91,7 @@ type SetStaged = (change: StagedEdits | ((before: StagedEdits) => StagedEdits)) 
  * @param form what to do once a form is saved; forms show rejected texts themselves
  */
 export function useSave(
+  resource: ResourceInfo,
   staged: StagedEdits,
   setStaged: SetStaged,
   send: (staged: StagedEdits) => Promise<unknown>,
@@ -81,12 +100,17 @@ export function useSave(
   const [isOpen, setOpen] = useState(false);
   const { isBusy: isSaving, fault, attempt, clearFault } = useAttempt();
   async function saveOnce() {
+    if (countUndecided(staged) > 0) return setOpen(true);
     try {
-      if (hasFaults(staged)) throw new Error(translate("record.pending_faulty"));
-      await send(staged);
+      const resolved = resolveConflicts(staged, resource);
+      if (hasFaults(resolved)) throw new Error(translate("record.pending_faulty"));
+      setStaged(resolved);
+      // Perhaps only others' values were chosen.
+      const isUnchanged = staged.records.size > 0 && resolved.records.size === 0;
+      if (!isUnchanged) await send(resolved);
       setStaged(nothingStaged);
       setOpen(false);
-      form?.onSaved();
+      if (!isUnchanged) form?.onSaved();
     } catch (error) {
       // The dialog shows the reason. Cells and form inputs have their own.
       const { body = {}, message, status } = error as HttpError;
@@ -120,7 +144,6 @@ function useFocusAfter(isNothingStaged: boolean) {
 }
 
 interface PendingBarProps {
-  readonly resource: ResourceInfo;
   readonly staged: StagedEdits;
   readonly onChange: SetStaged;
   readonly saving: ReturnType<typeof useSave>;
@@ -181,34 +204,35 @@ export function StagedDialog(props: PendingBarProps) {
 const step = 50;
 
 /** Shows the staged edits, record by record. Those that can't be saved as they are come first. */
-function OpenStagedDialog({ resource, staged, onChange, saving }: PendingBarProps) {
+function OpenStagedDialog({ staged, onChange, saving }: PendingBarProps) {
   const { save, setOpen, fault, isSaving } = saving;
   const [shown, setShown] = useState(step);
   const close = () => setOpen(false);
-  function drop(id: number, path?: string) {
-    const rest = discardEdits(staged, [id], path);
+  function drop(id: number) {
+    const rest = discardEdits(staged, [id]);
     onChange(rest);
     if (countEdits(rest) === 0) close();
   }
-  const keep = (id: number) => onChange((before) => keepMine(before, id, resource));
+  const decide = (choice: Choice, at?: Place) => onChange((before) => choose(before, choice, at));
   const records = [...staged.records.values()];
   const isBad = ({ faults, conflict }: StagedRecord) => faults.size > 0 || conflict !== undefined;
   const ordered = [...records.filter(isBad), ...records.filter((record) => !isBad(record))];
-  const open = records.filter(({ conflict }) => conflict !== undefined).length;
+  const undecided = countUndecided(staged);
   const more = ordered.length - shown;
   function onKeyDown(event: KeyPress) {
     if (!isSaveKey(event)) return;
     event.preventDefault();
-    void save();
-  }
-  function keepAll() {
-    for (const { conflict, base } of records) if (conflict) keep(base.record.ID);
+    if (undecided === 0) void save();
   }
   const buttons = (
     <>
-      {open > 1 && <Button onClick={keepAll}>{translate("record.pending_keep_all", { count: toNumber(open) })}</Button>}
+      {undecided > 0 && (
+        <Typography role="status" variant="body2" color="textSecondary" sx={{ mr: "auto", ml: 1 }}>
+          {translate("record.undecided", { smart_count: undecided, count: toNumber(undecided) })}
+        </Typography>
+      )}
       <Button onClick={close}>{translate("general.close")}</Button>
-      <Button variant="contained" disabled={isSaving || records.length === 0} onClick={save}>
+      <Button variant="contained" disabled={isSaving || records.length === 0 || undecided > 0} onClick={save}>
         {translate(isSaving ? "record.pending_saving" : "general.save")}
       </Button>
     </>
@@ -223,8 +247,17 @@ function OpenStagedDialog({ resource, staged, onChange, saving }: PendingBarProp
     >
       <Stack spacing={1.5}>
         {fault && <Alert severity="error">{fault}</Alert>}
+        {records.flatMap(conflictsIn).length > 1 && (
+          <Stack direction="row" useFlexGap spacing={1} sx={{ flexWrap: "wrap" }}>
+            {sides.map((side) => (
+              <Button key={side} size="small" variant="outlined" onClick={() => decide(side)}>
+                {translate(`record.all_${side}`)}
+              </Button>
+            ))}
+          </Stack>
+        )}
         {ordered.slice(0, shown).map((record) => (
-          <PendingRecord key={record.base.record.ID} staged={record} onDrop={drop} onKeep={keep} />
+          <PendingRecord key={record.base.record.ID} staged={record} onDrop={drop} onChoose={decide} />
         ))}
         {more > 0 && (
           <Button onClick={() => setShown(shown + step)}>
@@ -238,20 +271,23 @@ function OpenStagedDialog({ resource, staged, onChange, saving }: PendingBarProp
 
 interface PendingRecordProps {
   readonly staged: StagedRecord;
-  /** Discards a record's edits, or one of them. */
-  readonly onDrop: (id: number, path?: string) => void;
-  /** Keeps the edits of a record that someone else has changed. */
-  readonly onKeep: (id: number) => void;
+  /** Discards a record's edits. */
+  readonly onDrop: (id: number) => void;
+  /** Chooses whose value a field keeps. */
+  readonly onChoose: (choice: Choice, at: Place) => void;
 }
 
-function PendingRecord({ staged, onDrop, onKeep }: PendingRecordProps) {
-  const { base, texts, faults, conflict } = staged;
+function PendingRecord({ staged, onDrop, onChoose }: PendingRecordProps) {
+  const { base, texts, faults, conflict, choices } = staged;
   const { ID: id } = base.record;
   const name = showInvisible(textAt(base.record, "Name")) || `#${id}`;
   const whole = faults.get("");
-  const changed = conflict?.record ? differences(base.record, conflict.record) : [];
-  const theirs = new Map(changed.map(({ path, after }) => [path, after]));
-  const dropText = translate(conflict ? "record.take_theirs" : "record.pending_drop");
+  const conflicting = conflictsIn(staged);
+  const isChoice = (path: string) => conflicting.some((field) => field.path === path);
+  const theirs = conflict?.record
+    ? differences(base.record, conflict.record).filter(({ path }) => !isChoice(path))
+    : [];
+  const dropText = translate(conflict ? "record.discard_mine" : "record.pending_drop");
   return (
     <Box component="section" aria-label={name} sx={recordStyle}>
       <Stack direction="row" useFlexGap spacing={1} sx={{ alignItems: "baseline", flexWrap: "wrap" }}>
@@ -263,16 +299,6 @@ function PendingRecord({ staged, onDrop, onKeep }: PendingRecordProps) {
         <Button size="small" onClick={() => onDrop(id)} aria-label={`${dropText}: ${name}`}>
           {dropText}
         </Button>
-        {conflict?.record && (
-          <Button
-            size="small"
-            variant="outlined"
-            onClick={() => onKeep(id)}
-            aria-label={`${translate("record.pending_keep")}: ${name}`}
-          >
-            {translate("record.pending_keep")}
-          </Button>
-        )}
       </Stack>
       {conflict && (
         <Alert severity="warning" sx={{ my: 0.5 }}>
@@ -280,42 +306,62 @@ function PendingRecord({ staged, onDrop, onKeep }: PendingRecordProps) {
         </Alert>
       )}
       {whole && <Alert severity="error">{whole}</Alert>}
+      {conflicting.map((field) => (
+        <FieldChoice
+          key={field.path}
+          field={field}
+          chosen={choices.get(field.path)}
+          onChoose={(choice) => onChoose(choice, { id, path: field.path })}
+        />
+      ))}
       <Box component="dl">
-        {[...texts].map(([path, text]) => (
-          <Box key={path} className="field">
-            <dt>{fullLabelOf(path)}</dt>
-            <dd>
-              <OldAndNewValue before={textAt(base.record, path)} after={text} />
-              {text === "" && <em>{translate("record.empty_value")}</em>}
-              {theirs.has(path) && (
-                <div>
-                  {translate("record.theirs")}:{" "}
-                  {showInvisible(theirs.get(path) ?? "") || translate("record.empty_value")}{" "}
-                  <Button
-                    size="small"
-                    onClick={() => onDrop(id, path)}
-                    aria-label={`${dropText}: ${fullLabelOf(path)}`}
-                  >
-                    {dropText}
-                  </Button>
-                </div>
-              )}
-              {faults.has(path) && <div className="fault">{faults.get(path)}</div>}
-            </dd>
-          </Box>
-        ))}
-        {changed
-          .filter(({ path }) => !texts.has(path))
-          .map(({ path, before, after }) => (
+        {[...texts]
+          .filter(([path]) => !isChoice(path) || faults.has(path))
+          .map(([path, text]) => (
             <Box key={path} className="field">
               <dt>{fullLabelOf(path)}</dt>
               <dd>
-                {translate("record.theirs")}: <OldAndNewValue before={before} after={after} />
+                <OldAndNewValue before={textAt(base.record, path)} after={text} />
+                {text === "" && <em>{translate("record.empty_value")}</em>}
+                {faults.has(path) && <div className="fault">{faults.get(path)}</div>}
               </dd>
             </Box>
           ))}
+        {theirs.map(({ path, before, after }) => (
+          <Box key={path} className="field">
+            <dt>{fullLabelOf(path)}</dt>
+            <dd>
+              {translate("record.theirs")}: <OldAndNewValue before={before} after={after} />
+            </dd>
+          </Box>
+        ))}
       </Box>
     </Box>
+  );
+}
+
+const sides = ["theirs", "mine"] as const;
+
+interface FieldChoiceProps {
+  readonly field: ConflictingField;
+  readonly chosen: Choice | undefined;
+  readonly onChoose: (choice: Choice) => void;
+}
+
+/** Shows a conflicting field's three values, and asks which of the two new ones to keep. */
+function FieldChoice({ field, chosen, onChoose }: FieldChoiceProps) {
+  const labelled = (side: "original" | Choice) =>
+    `${translate(`record.${side}`)}: ${showInvisible(field[side]) || translate("record.empty_value")}`;
+  return (
+    <FormControl component="fieldset" sx={{ display: "flex", mt: 1, overflowWrap: "anywhere" }}>
+      <FormLabel component="legend">{fullLabelOf(field.path)}</FormLabel>
+      <Typography color="textSecondary">{labelled("original")}</Typography>
+      <RadioGroup value={chosen ?? ""} onChange={({ target }) => onChoose(target.value as Choice)}>
+        {sides.map((side) => (
+          <FormControlLabel key={side} value={side} control={<Radio size="small" />} label={labelled(side)} />
+        ))}
+      </RadioGroup>
+    </FormControl>
   );
 }
 

@@ -111,7 +111,7 @@ function RecordTabs({ resource, item, first, onLeave, onForget }: RecordTabsProp
       {isDeleting && (
         <DeleteDialog resource={resource} ids={[id]} onDone={form.leave} onClose={() => setDeleting(false)} />
       )}
-      <StagedDialog resource={resource} staged={staged} onChange={setStaged} saving={saving} />
+      <StagedDialog staged={staged} onChange={setStaged} saving={saving} />
     </>
   );
 }
@@ -151,7 +151,7 @@ function useForm({ resource, item, first, send, onSaved }: Form) {
     markSaved();
     onSaved();
   };
-  const saving = useSave(staged, setStaged, send, { onSaved: leave });
+  const saving = useSave(resource, staged, setStaged, send, { onSaved: leave });
   const latest = useRef(base);
   latest.current = base;
   const change = useCallback(

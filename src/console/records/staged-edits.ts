@@ -4,7 +4,7 @@
 import type { ChangesBody, ConflictInfo, RecordResponse } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import type { HttpErrorBody } from "../api/call-api.ts";
-import { describeFault, describeFieldError, faultOf, textAt, toValues } from "../text/fields.ts";
+import { describeFault, describeFieldError, differences, faultOf, textAt, toValues } from "../text/fields.ts";
 
 /** A record with staged edits. */
 export interface StagedRecord {
@@ -16,6 +16,19 @@ export interface StagedRecord {
   readonly faults: ReadonlyMap<string, string>;
   /** What someone else has changed in the meantime. */
   readonly conflict: ConflictInfo | undefined;
+  /** Whose value to keep, by the paths of conflicting fields. Nothing is chosen at first. */
+  readonly choices: ReadonlyMap<string, Choice>;
+}
+
+export type Choice = "theirs" | "mine";
+
+/** A field that the operator and someone else have changed to different values. */
+export interface ConflictingField {
+  readonly path: string;
+  /** The value that both started from. */
+  readonly original: string;
+  readonly theirs: string;
+  readonly mine: string;
 }
 
 export interface Edit {
@@ -67,21 +80,16 @@ export function undoStep({ records, steps }: StagedEdits, resource: ResourceInfo
   return { records: changed, steps: steps.slice(0, -1) };
 }
 
-/** Discards all edits of some records, or of one field. Ctrl+Z doesn't bring them back. */
-export function discardEdits(staged: StagedEdits, ids: readonly number[], path?: string): StagedEdits {
+/** Discards all edits of some records. Ctrl+Z doesn't bring them back. */
+export function discardEdits(staged: StagedEdits, ids: readonly number[]): StagedEdits {
   const records = new Map(staged.records);
-  for (const id of ids) {
-    const current = records.get(id);
-    if (!current) continue;
-    if (path === undefined) records.delete(id);
-    else replaceTexts(records, id, current, without(current.texts, path), without(current.faults, path));
-  }
-  return { records, steps: withoutRecords(staged.steps, ids, path) };
+  for (const id of ids) records.delete(id);
+  return { records, steps: withoutRecords(staged.steps, ids) };
 }
 
-function withoutRecords(steps: StagedEdits["steps"], ids: readonly number[], path?: string): StagedEdits["steps"] {
+function withoutRecords(steps: StagedEdits["steps"], ids: readonly number[]): StagedEdits["steps"] {
   const gone = new Set(ids);
-  const isGone = (before: Before) => gone.has(before.item.record.ID) && (path ?? before.path) === before.path;
+  const isGone = (before: Before) => gone.has(before.item.record.ID);
   return steps.map((step) => step.filter((before) => !isGone(before))).filter((step) => step.length > 0);
 }
 
@@ -94,7 +102,8 @@ function setText(
   resource: ResourceInfo,
 ): void {
   const id = item.record.ID;
-  const current = records.get(id) ?? { base: item, texts: new Map(), faults: new Map(), conflict: undefined };
+  const none = { texts: new Map(), faults: new Map(), conflict: undefined, choices: new Map() };
+  const current = records.get(id) ?? { base: item, ...none };
   const texts = without(current.texts, path);
   // Any edit may fix what was wrong with the record as a whole.
   const faults = without(without(current.faults, path), "");
@@ -104,18 +113,8 @@ function setText(
     const fault = field && faultOf(field, text);
     if (fault) faults.set(path, fault);
   }
-  replaceTexts(records, id, current, texts, faults);
-}
-
-function replaceTexts(
-  records: Map<number, StagedRecord>,
-  id: number,
-  current: StagedRecord,
-  texts: ReadonlyMap<string, string>,
-  faults: ReadonlyMap<string, string>,
-): void {
   if (texts.size === 0) records.delete(id);
-  else records.set(id, { ...current, texts, faults });
+  else records.set(id, { ...current, texts, faults, choices: without(current.choices, path) });
 }
 
 function without<T>(map: ReadonlyMap<string, T>, path: string): Map<string, T> {
@@ -152,20 +151,52 @@ export function markProblem(
   }
   for (const conflict of conflicts) {
     const current = records.get(conflict.id);
-    if (current) records.set(conflict.id, { ...current, conflict });
+    if (current) records.set(conflict.id, { ...current, conflict, choices: new Map() });
   }
   return { ...staged, records };
 }
 
-/** Keeps a record's edits although someone else has changed it. The stored record becomes the base, and edits it already contains are dropped. */
-export function keepMine(staged: StagedEdits, id: number, resource: ResourceInfo): StagedEdits {
-  const current = staged.records.get(id);
-  const { record, version } = current?.conflict ?? {};
-  if (!current || !record || !version) return staged;
+/** Returns the fields for which the operator has to choose a value. Fields that only one of the two has changed keep that change. */
+export function conflictsIn({ base, texts, conflict }: StagedRecord): readonly ConflictingField[] {
+  if (!conflict?.record) return [];
+  return differences(base.record, conflict.record).flatMap(({ path, before: original, after: theirs }) => {
+    const mine = texts.get(path) ?? theirs;
+    return mine === theirs ? [] : [{ path, original, theirs, mine }];
+  });
+}
+
+/** Counts the fields for which no value is chosen yet, and the deleted records whose edits aren't discarded yet. */
+export function countUndecided({ records }: StagedEdits): number {
+  const open = [...records.values()].filter(({ conflict }) => conflict);
+  const fields = open.flatMap((staged) => conflictsIn(staged).filter(({ path }) => !staged.choices.has(path)));
+  return fields.length + open.filter(({ conflict }) => conflict?.record === null).length;
+}
+
+/** Chooses whose value to keep in some conflicting fields, by default in all. */
+export function choose(staged: StagedEdits, choice: Choice, at?: Place): StagedEdits {
   const records = new Map(staged.records);
-  records.delete(id);
-  for (const [path, text] of current.texts) setText(records, { record, version }, path, text, resource);
-  return { records, steps: withoutRecords(staged.steps, [id]) };
+  for (const [id, record] of staged.records) {
+    const choices = new Map(record.choices);
+    for (const { path } of conflictsIn(record))
+      if (!at || (at.id === id && at.path === path)) choices.set(path, choice);
+    records.set(id, { ...record, choices });
+  }
+  return { ...staged, records };
+}
+
+/** Applies the choices: the stored records become the base of the edits that are kept. */
+export function resolveConflicts(staged: StagedEdits, resource: ResourceInfo): StagedEdits {
+  const records = new Map(staged.records);
+  const resolved: number[] = [];
+  for (const [id, { conflict, texts, choices }] of staged.records) {
+    const { record, version } = conflict ?? {};
+    if (!record || !version) continue;
+    resolved.push(id);
+    records.delete(id);
+    for (const [path, text] of texts)
+      if (choices.get(path) !== "theirs") setText(records, { record, version }, path, text, resource);
+  }
+  return resolved.length === 0 ? staged : { records, steps: withoutRecords(staged.steps, resolved) };
 }
 
 /** Maximum rows and columns that can be pasted. */

@@ -36,16 +36,25 @@ describe("a change by another operator during an edit", () => {
     return id;
   };
 
-  test("is shown next to the operator's own change, which can still be saved", async () => {
+  const choice = (name: string) => dialog().getByRole("radio", { name, exact: true });
+  const canSave = () => dialog().getByRole("button", { name: "Save" }).isEnabled();
+
+  test("is shown with the original and the operator's own value, and nothing is saved before a value is chosen", async () => {
     const id = await edit("Acme");
     await view.button("Save").click();
-    await dialog().getByText("Acme of anna").waitFor();
-    await dialog().getByText("Theirs: Acme of ben").waitFor();
-    // Saving again overwrites nothing before the operator has decided.
-    await save();
     await dialog().getByText("Someone else edited this record").waitFor();
+    await dialog().getByText("Before: Acme", { exact: true }).waitFor();
+    await dialog().getByText("1 choice left").waitFor();
+    for (const name of ["Theirs: Acme of ben", "Yours: Acme of anna"])
+      expect(await choice(name).isChecked()).toBe(false);
+    expect(await canSave()).toBe(false);
+    await page.keyboard.press("Control+s");
+    // The form can't save it either.
+    await view.button("Close").click();
+    await view.button("Save").click();
+    expect(await canSave()).toBe(false);
     expect((await form.brandOf(id)).Name).toBe("Acme of ben");
-    await view.button("Keep mine").click();
+    await choice("Yours: Acme of anna").check();
     await saveInDialog();
     expect((await form.brandOf(id)).Name).toBe("Acme of anna");
   });
@@ -62,24 +71,20 @@ describe("a change by another operator during an edit", () => {
     await ben.change(locationsPath, id, theirs);
     await view.button("Save").click();
     await dialog().getByText("Theirs: A B").waitFor();
-    await view.button("Use theirs: Telephone (evening)").click();
-    await view.button("Keep mine").click();
-    // A further change during the choice is a conflict again.
+    await dialog().getByText("2 choices left").waitFor();
+    await choice("Theirs: 22 of ben").check();
+    expect(await canSave()).toBe(false);
+    await choice("Yours: Mill of anna").check();
+    // A further change during the choice is a conflict again, but only between what's left.
     await ben.change(locationsPath, id, { Email: "mill@example.com" });
     await save();
     await dialog().getByText("mill@example.com").waitFor();
-    await view.button("Keep mine").click();
-    await view.button("Close").click();
-    // Fields that only the other operator has changed keep that change, and the form shows it.
-    expect([await view.field(/^Code/).inputValue(), await view.field("Evening").inputValue()]).toEqual([
-      "B",
-      "22 of ben",
-    ]);
-    await view.field(/^Code/).fill("A");
-    await form.save();
+    await dialog().getByText("Mill of ben Mill of anna").waitFor();
+    expect(await dialog().getByRole("radio").count()).toBe(0);
+    await saveInDialog();
     expect((await ben.call("GET", `${locationsPath}/${id}`)).json.record).toMatchObject({
       Name: "Mill of anna",
-      Code: "A",
+      Code: "B",
       Manager: "Ms A",
       Email: "mill@example.com",
       Telephone: { Daytime: "11", Evening: "22 of ben" },
@@ -92,11 +97,13 @@ describe("a change by another operator during an edit", () => {
     await dialog()
       .getByText(/ben changed this just now/)
       .waitFor();
-    await view.button("Keep mine").click();
+    await choice("Yours: Gamma of anna").check();
     await ben.change(brandsPath, id, { Name: "Gamma of ben, again" });
     await save();
-    await dialog().getByText("Theirs: Gamma of ben, again").waitFor();
-    await view.button("Keep mine").click();
+    // It started from what the operator has seen since.
+    await dialog().getByText("Before: Gamma of ben", { exact: true }).waitFor();
+    expect(await canSave()).toBe(false);
+    await choice("Yours: Gamma of anna").check();
     await saveInDialog();
     expect((await form.brandOf(id)).Name).toBe("Gamma of anna");
   });
@@ -122,16 +129,17 @@ describe("a change by another operator during an edit", () => {
     await dialog()
       .getByText(/ben deleted this/)
       .waitFor();
-    expect(await view.button("Keep mine").count()).toBe(0);
-    await view.button("Use theirs").click();
+    expect([await dialog().getByRole("radio").count(), await canSave()]).toEqual([0, false]);
+    await view.button("Discard my changes").click();
     await view.button("Close").click();
     await view.field(/^Name/).waitFor({ state: "hidden" });
   });
 
-  test("stays when the operator discards the typed text", async () => {
+  test("stays when the operator chooses it", async () => {
     const id = await edit("Beta");
     await view.button("Save").click();
-    await view.button("Use theirs: Beta").click();
+    await choice("Theirs: Beta of ben").check();
+    await save();
     await page.getByRole("heading", { name: "Beta of ben" }).waitFor();
     await waitUntil(async () => (await view.field(/^Name/).inputValue()) === "Beta of ben", "the name of ben");
     expect((await form.brandOf(id)).Name).toBe("Beta of ben");

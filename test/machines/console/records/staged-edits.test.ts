@@ -4,16 +4,19 @@ import { describe, expect, test } from "bun:test";
 import type { RecordResponse } from "../../../../src/admin/api/record-types.ts";
 import type { FieldInfo, ResourceInfo } from "../../../../src/admin/api/types.ts";
 import {
+  choose,
+  conflictsIn,
   countEdits,
+  countUndecided,
   discardEdits,
   type Edit,
   hasFaults,
-  keepMine,
   markProblem,
   maxStagedRecords,
   newId,
   nothingStaged,
   parseCells,
+  resolveConflicts,
   stageEdits,
   toChanges,
   undoStep,
@@ -104,22 +107,31 @@ describe("staged edits", () => {
     expect([...(records.get(newId)?.faults ?? [])]).toEqual([["Name", "Is taken."]]);
   });
 
-  test("changed by someone else: kept with the new version, except edits stored by now", () => {
-    const mine = staged(edit("Name", "Mine"), edit("Address.Town", "Bergen"));
-    const record = { ID: 1, Name: "Theirs", Address: { Town: "Bergen" } };
-    const conflict = { id: 1, record, version: "w1", changed: null };
-    const kept = keepMine(markProblem(mine, { conflicts: [conflict] }), 1, resource);
+  const record = { ID: 1, Name: "Theirs", Address: { Town: "Bergen" } };
+  const conflict = { id: 1, record, version: "w1", changed: null };
+  const mine = staged(edit("Name", "Mine"), edit("Address.Town", "Bergen"));
+
+  test("changed by someone else: a choice for each field with two new values, and none is made at first", () => {
+    const marked = markProblem(mine, { conflicts: [conflict] });
+    expect([...marked.records.values()].flatMap(conflictsIn)).toEqual([
+      { path: "Name", original: "Acme", theirs: "Theirs", mine: "Mine" },
+    ]);
+    expect(countUndecided(marked)).toBe(1);
+    const chosen = choose(marked, "mine", { id: 1, path: "Name" });
+    expect([countUndecided(chosen), countUndecided(choose(marked, "mine", { id: 2, path: "Name" }))]).toEqual([0, 1]);
+    const kept = resolveConflicts(chosen, resource);
     expect(toChanges(kept)).toEqual({ changes: [{ id: 1, version: "w1", values: { Name: "Mine" } }] });
     expect(kept.records.get(1)?.conflict).toBeUndefined();
-    const deleted = markProblem(mine, { conflicts: [{ ...conflict, record: null, version: null }] });
-    expect(keepMine(deleted, 1, resource)).toBe(deleted);
-    expect(discardEdits(deleted, [1])).toEqual({ records: new Map(), steps: [] });
+    expect(resolveConflicts(choose(marked, "theirs"), resource)).toEqual({ records: new Map(), steps: [] });
+    // Another edit, or another conflict, needs another choice.
+    expect(countUndecided(stageEdits(chosen, [edit("Name", "Mine, too")], resource))).toBe(1);
+    expect(countUndecided(markProblem(chosen, { conflicts: [{ ...conflict, version: "w2" }] }))).toBe(1);
   });
 
-  test("discard: one field only", () => {
-    const rest = discardEdits(staged(edit("Name", "A"), edit("Address.Town", "Ås")), [1], "Name");
-    expect(toChanges(rest).changes[0]?.values).toEqual({ Address: { Town: "Ås" } });
-    expect(rest.steps).toHaveLength(1);
+  test("deleted by someone else: nothing to choose until the edits are discarded", () => {
+    const deleted = markProblem(mine, { conflicts: [{ ...conflict, record: null, version: null }] });
+    expect([countUndecided(deleted), countUndecided(choose(deleted, "mine"))]).toEqual([1, 1]);
+    expect(discardEdits(deleted, [1])).toEqual({ records: new Map(), steps: [] });
   });
 });
 

@@ -171,7 +171,8 @@ test("the form of a record has the edits of its cells, and saves or discards the
   await open(9);
   await ben.change(brandsPath, 9, { AccountNumber: "theirs" });
   await view.button("Save").click();
-  await dialog().getByRole("button", { name: "Use theirs: Account number" }).click();
+  await dialog().getByRole("radio", { name: "Theirs: theirs" }).check();
+  await dialog().getByRole("button", { name: "Save", exact: true }).click();
   await waitUntil(async () => (await view.field("Account number").inputValue()) === "theirs", "the value of ben");
   await press("Escape");
   await pending(0);
@@ -186,11 +187,14 @@ describe("a record that someone else has changed meanwhile", () => {
     await dialog().getByText("Someone else edited some of these records").waitFor();
     const section = dialog().getByRole("region", { name: "Fernhill" });
     await section.getByText(/ben changed this/).waitFor();
+    await section.getByText("Before: empty").waitFor();
     await section.getByText("Theirs: theirs 6").waitFor();
     await section.getByText("Theirs: Bensham").waitFor();
     expect(await numbersOf(6, 7, 8)).toEqual(["theirs 6", "theirs 7", ""]);
-    await section.getByRole("button", { name: "Keep mine: Fernhill" }).click();
-    await dialog().getByRole("button", { name: "Use theirs: Greywether" }).click();
+    await dialog().getByText("2 choices left").waitFor();
+    await dialog().getByRole("button", { name: "Use all of theirs" }).click();
+    await dialog().getByRole("button", { name: "Keep all of yours" }).click();
+    await dialog().getByRole("radio", { name: "Theirs: theirs 7" }).check();
     await dialog().getByRole("button", { name: "Save", exact: true }).click();
     await pending(0);
     expect(await numbersOf(6, 7, 8)).toEqual(["mine 6", "theirs 7", "mine 8"]);
@@ -203,7 +207,7 @@ describe("a record that someone else has changed meanwhile", () => {
     await dialog()
       .getByText(/ben deleted this/)
       .waitFor();
-    await dialog().getByRole("button", { name: "Use theirs: Juniper Row" }).click();
+    await dialog().getByRole("button", { name: "Discard my changes: Juniper Row" }).click();
     await pending(0);
     await cell(10, "Name").waitFor({ state: "hidden" });
   });
@@ -297,7 +301,7 @@ test("edits whose response was lost are not a conflict when they are saved again
   });
   await edit(4, "AccountNumber", "Once");
   await press("Control+s");
-  await said("Can’t reach the server");
+  await page.getByText("Can’t reach the server").waitFor();
   await page.unroute("**/changes");
   await edit(5, "AccountNumber", "Twice");
   await press("Control+s");
