@@ -205,4 +205,6 @@ export interface UndoableWrite extends WriteResponse {
   readonly kind: "saved" | "created" | "deleted";
   /** Number of records. */
   readonly count: number;
+  /** The record's, if it's only one. */
+  readonly name?: string | undefined;
 }

@@ -1,11 +1,12 @@
-// Editing in the table of records. A click, Enter or typing starts editing a cell. Enter, Tab and arrow keys move on to the next cell, even on the
-// next or previous page, and Escape discards what was typed. Edits are staged (staged-edits.ts). Cells can be pasted from a spreadsheet.
+// The table of records as a grid: Tab stops at it once, and arrow keys move in it. A click, Enter, F2 or typing starts editing a cell. Enter, Tab and
+// arrow keys then move on to the next cell, even on the next or previous page, and Escape discards what was typed. Edits are staged (staged-edits.ts).
+// Cells can be pasted from a spreadsheet.
 
 import {
   type ClipboardEvent,
+  type ComponentProps,
   type KeyboardEvent,
   type MouseEvent,
-  type TableHTMLAttributes,
   type TdHTMLAttributes,
   useEffect,
   useLayoutEffect,
@@ -15,11 +16,11 @@ import {
 } from "react";
 import { flushSync } from "react-dom";
 import type { RecordResponse } from "../../admin/api/record-types.ts";
-import { Link } from "../shell/router.tsx";
+import { notify } from "../shell/notices.tsx";
 import { isSaveKey } from "../shell/unsaved.ts";
 import { fullLabelOf, textAt } from "../text/fields.ts";
-import { showInvisible } from "../text/translate.ts";
-import { type Edit, type Place, parseCells, type StagedRecord, toEdits } from "./staged-edits.ts";
+import { shorten, showInvisible } from "../text/translate.ts";
+import { type Edit, isTooLong, parseCells, type StagedRecord, toEdits } from "./staged-edits.ts";
 
 interface Editor {
   readonly id: number;
@@ -54,9 +55,12 @@ interface Editing {
   readonly stagedRecords: ReadonlyMap<number, StagedRecord>;
   /** The columns' fields, from left to right. */
   readonly paths: readonly string[];
-  readonly onEdits: (edits: readonly Edit[]) => void;
-  /** Called with the number of pasted rows that didn't fit on the page. */
-  readonly onCut: (rows: number) => void;
+  /** Stages edits as one step, and returns whether that was possible. */
+  readonly onEdits: (edits: readonly Edit[]) => boolean;
+  /** Returns records of the list, from the one in a row of this page on. @throws Error if there are fewer than `count` */
+  readonly readOn: (row: number, count: number) => Promise<readonly RecordResponse[]>;
+  /** Called with the number of rows that were pasted, and how many of them aren't on this page. */
+  readonly onPasted: (rows: number, elsewhere: number) => void;
   readonly pages: PagesOfList;
   /** Called if a key would overwrite the cell that was just edited, because there is no cell after it. */
   readonly onEnd: () => void;
@@ -67,11 +71,18 @@ export function useCellEditing({ items, stagedRecords, ...rest }: Editing) {
   const rows = useRows(items, stagedRecords, editor);
   const latest = useRef<TableState>({ ...rest, rows, editor });
   latest.current = { ...rest, rows, editor };
-  const context = useMemo((): Context => ({ latest, setEditor, turn: undefined, left: undefined }), []);
-  const table = useMemo(() => createListeners(context), [context]);
+  const table = useRef<HTMLTableElement>(null);
+  const context = useMemo(
+    (): Context => ({ latest, setEditor, table, stop: undefined, turn: undefined, left: undefined }),
+    [],
+  );
+  const listeners = useMemo(() => createListeners(context), [context]);
   // Runs once the rows are rendered.
-  useEffect(() => finishTurn(context));
-  return { rows, table };
+  useEffect(() => {
+    keepOneStop(context);
+    finishTurn(context);
+  });
+  return { rows, table: { ref: table, ...listeners } };
 }
 
 /** Returns the rows. Those in which nothing has changed are the same objects as in the last render. */
@@ -105,6 +116,9 @@ interface TableState extends Omit<Editing, "items" | "stagedRecords"> {
 interface Context {
   readonly latest: { readonly current: TableState };
   readonly setEditor: (editor: Editor | undefined) => void;
+  readonly table: { readonly current: HTMLTableElement | null };
+  /** The only element in the table that Tab stops at: a cell, or the control in it. */
+  stop: HTMLElement | undefined;
   /** A move to a cell of another page that isn't shown yet. */
   turn: Turn | undefined;
   /**
@@ -115,22 +129,21 @@ interface Context {
 }
 
 interface Turn {
-  readonly table: HTMLElement;
   readonly page: number;
-  readonly step: Step;
-  /** The column to move to. */
-  readonly column: string | undefined;
+  readonly isForward: boolean;
+  /** The cell in its row. By default, the first or last one that can be edited. */
+  readonly column: number | undefined;
   /** What was typed meanwhile, which goes into that cell. */
   typed: string;
 }
 
 /** Creates the table's listeners once, so that they never make rows re-render. */
-function createListeners(context: Context): TableHTMLAttributes<HTMLTableElement> {
+function createListeners(context: Context): ComponentProps<"table"> {
   return {
     role: "grid",
-    onClick(event: MouseEvent) {
-      const cell = cellOf(event.target);
-      const isOnControl = (event.target as Element).closest("a, button, input, label");
+    onClick({ target }: MouseEvent) {
+      const cell = cellOf(target);
+      const isOnControl = (target as Element).closest("a, button, input, label");
       if (cell && isEditable(cell) && !isOnControl && getSelection()?.isCollapsed !== false) begin(context, cell);
     },
     onKeyDown(event: KeyboardEvent) {
@@ -140,6 +153,10 @@ function createListeners(context: Context): TableHTMLAttributes<HTMLTableElement
       else if (context.turn) handleTurnKey(context, context.turn, event);
       else handleCellKey(context, event, cell);
     },
+    onFocus({ target }) {
+      const cell = cellOf(target);
+      if (cell) setStop(context, stopIn(cell));
+    },
     onBlur(event) {
       context.left = undefined;
       // If a row is removed, its cell loses the focus without a related target.
@@ -147,12 +164,32 @@ function createListeners(context: Context): TableHTMLAttributes<HTMLTableElement
       if (isEditorInput(event.target) && context.latest.current.editor) end(context, event.target.value);
     },
     onCopy: (event) => copy(context, event),
-    onPaste: (event) => paste(context, event),
+    onPaste: (event) => void paste(context, event),
   };
 }
 
 function isEditorInput(target: EventTarget): target is HTMLInputElement {
   return target instanceof HTMLInputElement && target.type === "text";
+}
+
+const controls = "a, button, input[type=checkbox]";
+
+/** Returns what gets the focus in a cell: its control, or itself. */
+const stopIn = (cell: HTMLElement) => cell.querySelector<HTMLElement>(controls) ?? cell;
+
+function setStop(context: Context, stop: HTMLElement | undefined): void {
+  if (context.stop) context.stop.tabIndex = -1;
+  context.stop = stop;
+  if (stop) stop.tabIndex = 0;
+}
+
+/** After each rendering, leaves the table one stop, as the grid pattern of ARIA wants it. By default, that's the first cell that can be edited. */
+function keepOneStop(context: Context): void {
+  const table = context.table.current;
+  for (const control of table?.querySelectorAll<HTMLElement>(controls) ?? []) control.tabIndex = -1;
+  const first = () => table?.querySelector<HTMLElement>("td.editable") ?? table?.tBodies[0]?.rows[0]?.cells[0];
+  const stop = context.stop?.isConnected ? context.stop : first();
+  setStop(context, stop && stopIn(stop));
 }
 
 /** Starts editing a cell. @param typed the first characters, if editing starts by typing */
@@ -175,7 +212,7 @@ function end({ latest, setEditor }: Context, text: string | undefined): void {
   });
 }
 
-function handleEditorKey(context: Context, event: KeyboardEvent, cell: HTMLElement): void {
+function handleEditorKey(context: Context, event: KeyboardEvent, cell: HTMLTableCellElement): void {
   const { key, shiftKey, target } = event;
   const step = stepOf(key, shiftKey, context.latest.current.editor?.isTyped ?? false);
   // The page then saves all edits.
@@ -185,32 +222,54 @@ function handleEditorKey(context: Context, event: KeyboardEvent, cell: HTMLEleme
   end(context, key === "Escape" ? undefined : (target as HTMLInputElement).value);
   const next = step && neighbour(cell, step);
   (next ?? cell).focus();
-  if (step && !next && !turnPage(context, cell, step)) context.left = cell;
+  const [down, right] = step ?? [0, 0];
+  if (step && !next && !turnPage(context, down + right > 0, down === 0 ? undefined : cell.cellIndex))
+    context.left = cell;
 }
 
+/** A step to another cell that can be edited: rows down, or cells to the right. */
+type Step = readonly [down: number, right: number];
+
+const arrows: Readonly<Record<string, Step>> = { ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+const sideArrows: Readonly<Record<string, Step>> = { ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+function stepOf(key: string, isShifted: boolean, withSideArrows: boolean): Step | undefined {
+  if (key === "Enter") return isShifted ? [-1, 0] : [1, 0];
+  if (key === "Tab") return isShifted ? [0, -1] : [0, 1];
+  return arrows[key] ?? (withSideArrows ? sideArrows[key] : undefined);
+}
+
+/** Returns the next cell that can be edited, if it's on this page. A step right from the end of a row leads to the next row. */
+function neighbour(cell: HTMLTableCellElement, [down, right]: Step): HTMLElement | undefined {
+  const row = cell.parentElement as HTMLTableRowElement;
+  const { rows } = row.parentElement as HTMLTableSectionElement;
+  if (down !== 0) return rows[row.sectionRowIndex + down]?.cells[cell.cellIndex];
+  const all = [...rows].flatMap(editableIn);
+  return all[all.indexOf(cell) + right];
+}
+
+const editableIn = (row: HTMLTableRowElement) => [...row.querySelectorAll<HTMLTableCellElement>("td.editable")];
+
 /** Starts moving to the next or previous page. Returns whether there is one. */
-function turnPage(context: Context, cell: HTMLElement, step: Step): boolean {
+function turnPage(context: Context, isForward: boolean, column: number | undefined): boolean {
   const { pages } = context.latest.current;
-  const page = pages.number + (isForward(step) ? 1 : -1);
-  const table = cell.closest("table");
-  if (!table || page < 1 || page > pages.count) return false;
-  context.turn = { table, page, step, column: step[0] === 0 ? undefined : cell.dataset.column, typed: "" };
+  const page = pages.number + (isForward ? 1 : -1);
+  if (page < 1 || page > pages.count) return false;
+  context.turn = { page, isForward, column, typed: "" };
   pages.show(page);
   return true;
 }
 
-const isForward = ([down, right]: Step) => down + right > 0;
-
 /** Moves to the cell on another page once its rows are rendered. Starts editing it if something was typed meanwhile. */
 function finishTurn(context: Context): void {
-  const { turn } = context;
+  const { turn, table } = context;
   const { number, isStale } = context.latest.current.pages;
   if (!turn || number !== turn.page || isStale) return;
-  const isAtStart = isForward(turn.step);
-  const row = turn.table.querySelector<HTMLTableRowElement>(`tbody > tr:${isAtStart ? "first" : "last"}-of-type`);
-  const cells = cellsOf(row ?? undefined);
-  const cell = cells.find(({ dataset }) => dataset.column === turn.column) ?? cells.at(isAtStart ? 0 : -1);
-  cell?.focus();
+  const rows = [...(table.current?.tBodies[0]?.rows ?? [])];
+  const row = rows.at(turn.isForward ? 0 : -1);
+  const cell =
+    row && (turn.column === undefined ? editableIn(row).at(turn.isForward ? 0 : -1) : row.cells[turn.column]);
+  if (cell) stopIn(cell).focus();
   context.turn = undefined;
   if (cell && turn.typed !== "" && isEditable(cell)) begin(context, cell, turn.typed);
 }
@@ -227,30 +286,51 @@ function handleTurnKey(context: Context, turn: Turn, event: KeyboardEvent): void
 }
 
 /** Handles a key on a cell, or on a control in it. */
-function handleCellKey(context: Context, event: KeyboardEvent, cell: HTMLElement): void {
+function handleCellKey(context: Context, event: KeyboardEvent, cell: HTMLTableCellElement): void {
   const { key } = event;
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const isOnCell = event.target === cell;
-  // From a checkbox or link, Tab moves on to the next one, as on any page.
-  const step =
-    arrows[key] ?? sideArrows[key] ?? (isOnCell && key === "Tab" ? stepOf(key, event.shiftKey, false) : undefined);
-  const next = step && neighbour(cell, step);
+  if (event.altKey) return;
+  const isCtrl = event.ctrlKey || event.metaKey;
+  const move = moves[key];
   const isText = key.length === 1 || key === "Delete" || key === "Backspace";
-  if (step) {
-    // After the page's last cell, Tab leaves the table.
-    if (key !== "Tab" || next) event.preventDefault();
-    next?.focus();
-    if (!next && isOnCell && step[0] !== 0) turnPage(context, cell, step);
-  } else if (isText && cell === context.left) {
+  if (move) {
+    if (isCtrl && !/^(Home|End)$/.test(key)) return;
+    event.preventDefault();
+    moveFrom(context, cell, move, isCtrl);
+  } else if (isCtrl) return;
+  else if (isText && cell === context.left) {
     event.preventDefault();
     event.stopPropagation();
     context.latest.current.onEnd();
-  } else if (isOnCell && isEditable(cell) && (isText || key === "Enter" || key === "F2")) {
+  } else if (isEditable(cell) && (isText || key === "Enter" || key === "F2")) {
     event.preventDefault();
     // Keeps letters from triggering the page's shortcuts.
     event.stopPropagation();
     begin(context, cell, isText ? (key.length === 1 ? key : "") : undefined);
   }
+}
+
+/** Where a key moves: rows down and cells to the right, both perhaps infinite. */
+const moves: Readonly<Record<string, Step>> = {
+  ...arrows,
+  ...sideArrows,
+  Home: [0, -Infinity],
+  End: [0, Infinity],
+  PageUp: [-Infinity, 0],
+  PageDown: [Infinity, 0],
+};
+
+/** Moves to another cell of the table, including the headings. From the first or last row, a step up or down leads to another page. */
+function moveFrom(context: Context, cell: HTMLTableCellElement, [down, right]: Step, isCtrl: boolean): void {
+  const { rowIndex } = cell.parentElement as HTMLTableRowElement;
+  const { rows = [] } = context.table.current ?? {};
+  const last = rows.length - 1;
+  const isAtEnd = (down > 0 && rowIndex === last) || (down < 0 && rowIndex <= (down === -1 ? 0 : 1));
+  if (isAtEnd) return void turnPage(context, down > 0, cell.cellIndex);
+  // Home and End with Ctrl, and Page Up, lead to the first row of records, not to the headings.
+  const row = isCtrl ? (right < 0 ? 1 : last) : Math.max(down === -Infinity ? 1 : 0, Math.min(last, rowIndex + down));
+  const cells = rows[row]?.cells;
+  const next = cells?.[Math.max(0, Math.min(cells.length - 1, cell.cellIndex + right))];
+  if (next) stopIn(next).focus();
 }
 
 /** Copies the focused cell's text, unless part of the page is selected. */
@@ -262,65 +342,47 @@ function copy({ latest }: Context, event: ClipboardEvent): void {
   event.clipboardData.setData("text/plain", textIn(row, placeOf(cell).path));
 }
 
-/** Stages pasted cells, starting at the focused one. A single text is pasted into the input as usual. */
-function paste(context: Context, event: ClipboardEvent): void {
+/**
+ * Stages pasted cells as one step, starting at the focused one, and continuing on the next pages of the list. If they don't all fit, nothing is pasted.
+ * One line of text is pasted into the input as usual.
+ */
+async function paste(context: Context, event: ClipboardEvent): Promise<void> {
   const cell = cellOf(event.target);
   const text = event.clipboardData.getData("text/plain");
-  const cells = parseCells(text);
-  const isOne = cells.length === 1 && cells[0]?.length === 1;
-  if (!cell || !isEditable(cell) || text === "" || (isOne && event.target !== cell)) return;
+  if (!cell || !isEditable(cell) || text === "") return;
+  const { rows, paths, readOn, onEdits, onPasted } = context.latest.current;
+  if (isEditorInput(event.target)) {
+    if (/^[^\t\r\n]*[\r\n]*$/.test(text) && !isTooLong(text)) return;
+    end(context, event.target.value);
+    cell.focus();
+  }
   event.preventDefault();
-  if (event.target !== cell) end(context, undefined);
-  const { rows, paths } = context.latest.current;
-  const items = rows.map(({ item }) => item);
-  const { edits, cut } = toEdits({ items, paths }, placeOf(cell), cells);
-  context.latest.current.onEdits(edits);
-  if (cut > 0) context.latest.current.onCut(cut);
+  const { id, path } = placeOf(cell);
+  const index = rows.findIndex(({ item }) => item.record.ID === id);
+  try {
+    const cells = parseCells(text);
+    const edits = toEdits(await readOn(index, cells.length), paths.slice(paths.indexOf(path)), cells);
+    if (onEdits(edits)) onPasted(cells.length, cells.length - (rows.length - index));
+  } catch (error) {
+    notify((error as Error).message, "warning");
+  }
+}
+
+interface Place {
+  /** The record's ID. */
+  readonly id: number;
+  readonly path: string;
 }
 
 function placeOf(cell: HTMLElement): Place {
   return { id: Number((cell.parentElement as HTMLElement).dataset.key), path: cell.dataset.column ?? "" };
 }
 
-const cellOf = (target: EventTarget) => (target as Element).closest<HTMLElement>("tbody td");
+const cellOf = (target: EventTarget) => (target as Element).closest<HTMLTableCellElement>("td, th");
 const isEditable = (cell: HTMLElement) => cell.classList.contains("editable");
 
-function textIn({ item, staged }: TableRecord, path: string): string {
+export function textIn({ item, staged }: TableRecord, path: string): string {
   return staged?.texts.get(path) ?? textAt(item.record, path);
-}
-
-/** A step to another cell: rows down, cells to the right. */
-type Step = readonly [down: number, right: number];
-
-const arrows: Readonly<Record<string, Step>> = { ArrowUp: [-1, 0], ArrowDown: [1, 0] };
-const sideArrows: Readonly<Record<string, Step>> = { ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-
-function stepOf(key: string, isShifted: boolean, withSideArrows: boolean): Step | undefined {
-  if (key === "Enter") return isShifted ? [-1, 0] : [1, 0];
-  if (key === "Tab") return isShifted ? [0, -1] : [0, 1];
-  return arrows[key] ?? (withSideArrows ? sideArrows[key] : undefined);
-}
-
-const cellsOf = (row: HTMLTableRowElement | undefined) => [
-  ...(row?.querySelectorAll<HTMLElement>("td[data-column]") ?? []),
-];
-
-/** Returns the next editable cell in a direction. A step right from the end of a row leads to the next row. */
-function neighbour(cell: HTMLElement, [down, right]: Step): HTMLElement | null {
-  const row = cell.parentElement as HTMLTableRowElement;
-  const { rows } = row.parentElement as HTMLTableSectionElement;
-  const at = [...rows].indexOf(row);
-  if (down !== 0)
-    return (
-      cellsOf(rows[at + down]).find((one) => one.dataset.column === cell.dataset.column) ??
-      cellsOf(rows[at + down])[0] ??
-      null
-    );
-  const all = [rows[at - 1], row, rows[at + 1]].flatMap(cellsOf);
-  const index = all.indexOf(cell);
-  // The checkbox comes before the row's first cell.
-  const own = index < 0 ? all.indexOf(cellsOf(row)[0] as HTMLElement) - (right > 0 ? 1 : 0) : index;
-  return all[own + right] ?? null;
 }
 
 /** Returns the attributes of a field's cell: it can get the focus, and its look shows whether its edit is staged or rejected. */
@@ -341,29 +403,22 @@ export function cellAttributes(
   return { tabIndex: -1, className, "aria-invalid": fault ? true : undefined };
 }
 
-interface CellProps {
-  readonly row: TableRecord;
-  readonly path: string;
-  /** Where the text links to. */
-  readonly href?: string | undefined;
-}
+/** A cell draws two lines of a text, for which this many characters are enough. Longer texts are in its tooltip, its editor and the record's form. */
+const maxDrawn = 200;
+const [minTitled, maxTitle] = [40, 1000];
 
-export function CellContent({ row, path, href }: CellProps) {
-  const { editor, staged, item } = row;
-  if (editor?.path === path) return <CellEditor editor={editor} />;
+export function CellContent({ row, path }: { readonly row: TableRecord; readonly path: string }) {
+  const { editor, staged } = row;
+  const own = editor?.path === path ? editor : undefined;
   const fault = staged?.faults.get(path);
-  const shown = showInvisible(textIn(row, path));
-  const isUnnamed = href !== undefined && shown === "";
+  const text = showInvisible(textIn(row, path));
   return (
     <>
-      {href === undefined ? (
-        shown
-      ) : (
-        <Link to={href} className="opener">
-          {isUnnamed ? `#${item.record.ID}` : shown}
-        </Link>
-      )}
-      {fault && <span className="fault">{fault}</span>}
+      <span className="text" title={text.length >= minTitled ? shorten(text, maxTitle) : undefined}>
+        {shorten(text, maxDrawn)}
+      </span>
+      {fault && !own && <span className="fault">{fault}</span>}
+      {own && <CellEditor editor={own} />}
     </>
   );
 }
@@ -375,10 +430,6 @@ function CellEditor({ editor: { path, text, isTyped } }: { readonly editor: Edit
     if (!isTyped) input.current?.select();
   }, [isTyped]);
   return (
-    <>
-      {/* Keeps the width of the column. */}
-      <span aria-hidden>{showInvisible(text) || " "}</span>
-      <input ref={input} type="text" dir="auto" aria-label={fullLabelOf(path)} defaultValue={text} autoComplete="off" />
-    </>
+    <input ref={input} type="text" dir="auto" aria-label={fullLabelOf(path)} defaultValue={text} autoComplete="off" />
   );
 }

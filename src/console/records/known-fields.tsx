@@ -7,16 +7,6 @@ import type { FieldInfo, ResourceInfo } from "../../admin/api/types.ts";
 import { fullLabelOf, labelOf, textAt } from "../text/fields.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 
-/** Fields whose values a list on a phone shows below the name. */
-const summaryPaths = ["Code", "AccountNumber", "Address.Town"];
-
-export function summaryOf(record: RecordValues): string {
-  return summaryPaths
-    .map((path) => textAt(record, path))
-    .filter(Boolean)
-    .join(" · ");
-}
-
 /** Returns the fields in groups that a table shows by default. */
 export function groupedColumns(paths: readonly string[]): string[] {
   return paths.filter((path) => /\.(Town|Country)$/.test(path));

@@ -39,10 +39,10 @@ import {
   type Edit,
   hasFaults,
   markProblem,
-  maxStagedRecords,
   nothingStaged,
   type Place,
   resolveConflicts,
+  refusalOf,
   type StagedEdits,
   type StagedRecord,
   stageEdits,
@@ -68,13 +68,17 @@ export function usePending(resource: ResourceInfo) {
     records: staged.records,
     /** Whether nothing can be edited at the moment. */
     isSaving: useIsOutdated(resource.path) || saving.isSaving,
+    /** Stages edits as one step, and returns whether there was room for them. */
     stage: useCallback(
       (edits: readonly Edit[]) => {
+        const refusal = refusalOf(stageEdits(latest.current, edits, resource), edits, resource);
+        if (refusal) {
+          notify(refusal, "warning");
+          return false;
+        }
         lastEdited.current = edits[0];
-        const ids = new Set([...latest.current.records.keys(), ...edits.map(({ item }) => item.record.ID)]);
-        if (ids.size > maxStagedRecords)
-          notify(translate("record.pending_full", { count: toNumber(maxStagedRecords) }), "warning");
         setStaged((before) => stageEdits(before, edits, resource));
+        return true;
       },
       [resource, lastEdited],
     ),
@@ -149,11 +153,13 @@ interface PendingBarProps {
   readonly saving: ReturnType<typeof useSave>;
 }
 
+/** At the bottom of the window, below the notices (shell/notices.tsx). */
 const barStyle = {
   position: "sticky",
   bottom: 8,
   zIndex: 3,
-  mt: 1.5,
+  mt: "auto",
+  mb: 1,
   px: 1.5,
   py: 1,
   flexWrap: "wrap",
@@ -174,7 +180,7 @@ function PendingBar(props: PendingBarProps) {
   }
   return (
     <>
-      <Stack direction="row" useFlexGap spacing={1} sx={barStyle}>
+      <Stack data-bar direction="row" useFlexGap spacing={1} sx={barStyle}>
         <Typography role="status" sx={{ fontWeight: 600 }}>
           {translate("record.pending", { smart_count: count, count: toNumber(count) })}
         </Typography>

@@ -20,7 +20,7 @@ import { callApi, sitePath, type UndoableWrite } from "../api/call-api.ts";
 import { reportWrite } from "../shell/notices.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { useRead, useSitePath } from "../shell/site-data.ts";
-import { toValues } from "../text/fields.ts";
+import { textAt, toValues } from "../text/fields.ts";
 import { type ListQuery, searchRecords, sortRecords } from "./local-list.ts";
 import { type StagedEdits, toChanges } from "./staged-edits.ts";
 
@@ -70,8 +70,10 @@ export function useRecordPage(resource: string, query: PageQuery) {
     prepare: (page: number) => void (local ?? queries.prefetchQuery(pageOf({ ...query, page }))),
     /** Whether the rows still belong to the previous search. */
     isStale: !local && remote.isPlaceholderData,
-    /** All records, if they're loaded. */
-    all: all.data?.records,
+    /** Reads part of the list, which may be on several pages. */
+    readPart: async (offset: number, limit: number) =>
+      local?.found.slice(offset, offset + limit) ??
+      (await readList(siteName, resource, { ...toParameters(query), offset, limit })).records,
   };
 }
 
@@ -121,7 +123,7 @@ function useLocalPage(all: RecordsResponse | undefined, { search, by, isDescendi
   const sorted = useMemo(() => records && sortRecords(records, { by, isDescending }), [records, by, isDescending]);
   const found = useMemo(() => sorted && searchRecords(sorted, search), [sorted, search]);
   return useMemo(
-    () => found && { records: found.slice((page - 1) * rows, page * rows), total: found.length },
+    () => found && { records: found.slice((page - 1) * rows, page * rows), total: found.length, found },
     [found, page, rows],
   );
 }
@@ -168,17 +170,24 @@ export function useRecordWrites(resource: string) {
     }
     return {
       create: (values: RecordValues) =>
-        finish(queries, "created", callApi<WrittenRecordResponse>("POST", path, values), countOne),
-      async remove(ids: readonly number[]) {
+        finish(queries, "created", callApi<WrittenRecordResponse>("POST", path, values), ({ record }) => ({
+          count: 1,
+          name: nameIn(record),
+        })),
+      /** @param name the record's, if it's only one */
+      async remove(ids: readonly number[], name?: string) {
         const body: DeletionBody = { ids };
-        await finish(queries, "deleted", callApi<DeletionResponse>("DELETE", path, body), ({ deleted }) => deleted);
+        const sent = callApi<DeletionResponse>("DELETE", path, body);
+        await finish(queries, "deleted", sent, ({ deleted }) => ({ count: deleted, name }));
         const gone = new Set(ids);
         showInLists((item) => (gone.has(item.record.ID) ? undefined : item));
       },
       async saveStaged(staged: StagedEdits) {
         const { changes } = toChanges(staged);
         const sent = callApi<ChangesResponse>("POST", `${path}/changes`, { changes } satisfies ChangesBody);
-        const { versions } = await finish(queries, "saved", sent, ({ changed }) => changed, true);
+        const [first] = staged.records.values();
+        const name = staged.records.size === 1 && first ? (first.texts.get("Name") ?? nameIn(first.base.record)) : "";
+        const { versions } = await finish(queries, "saved", sent, ({ changed }) => ({ count: changed, name }), true);
         const saved = new Map(changes.map(({ id, values }, index) => [id, { values, version: versions[index] }]));
         showInLists((item) => {
           const { values = {}, version = item.version } = saved.get(item.record.ID) ?? {};
@@ -187,7 +196,7 @@ export function useRecordWrites(resource: string) {
       },
       async setField(body: SetFieldBody) {
         const sent = callApi<SetFieldResponse>("POST", `${path}/set-field`, body);
-        await finish(queries, "saved", sent, ({ changed }) => changed);
+        await finish(queries, "saved", sent, ({ changed, names }) => ({ count: changed, name: names[0] }));
         const { field, value, search = "" } = body;
         const ids = body.ids && new Set(body.ids);
         const isChanged = (item: RecordResponse) =>
@@ -202,7 +211,7 @@ export function useRecordWrites(resource: string) {
   }, [siteName, resource, queries]);
 }
 
-const countOne = () => 1;
+const nameIn = (record: RecordResponse["record"]) => textAt(record, "Name");
 
 /** Whether the list is being reloaded after a write that doesn't tell the records' versions. Editing them could cause a conflict with that write. */
 export function useIsOutdated(resource: string): boolean {
@@ -211,14 +220,14 @@ export function useIsOutdated(resource: string): boolean {
 }
 
 /**
- * Waits for the response to a write, reports how many records it changed, and reloads the page's data.
+ * Waits for the response to a write, reports which record or how many it changed, and reloads the page's data.
  * @param isExact whether the caller shows the written records in the lists with their new versions
  */
 async function finish<T extends WriteResponse>(
   queries: QueryClient,
   kind: UndoableWrite["kind"],
   sent: Promise<T>,
-  countOf: (result: T) => number,
+  changedBy: (result: T) => Pick<UndoableWrite, "count" | "name">,
   isExact = false,
 ): Promise<T> {
   const isOfList = ({ queryKey: [first] }: Pick<Query, "queryKey">) => first === "records";
@@ -229,7 +238,7 @@ async function finish<T extends WriteResponse>(
     throw error;
   });
   const { run, revisions } = result;
-  reportWrite({ kind, count: countOf(result), run, ...(revisions ? { revisions } : {}) });
+  reportWrite({ kind, ...changedBy(result), run, ...(revisions ? { revisions } : {}) });
   // Of an open dialog, perhaps: a preview of this write, or records that are deleted now.
   const isOver = (query: Pick<Query, "queryKey">) =>
     query.queryKey[0] === "set-field" || (kind === "deleted" && isOfRecord(query));

@@ -11,12 +11,12 @@ import { useDocumentTitle } from "../shell/page.tsx";
 import { EmptyList, LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { Link, navigate, useLocation } from "../shell/router.tsx";
 import { useCan, useSiteName } from "../shell/site-context.ts";
-import { useIsNarrow } from "../shell/theme.ts";
+import { barHeight, onTouch, useIsNarrow } from "../shell/theme.ts";
 import { fullLabelOf, textAt } from "../text/fields.ts";
 import { capitalize, toNumber } from "../text/locale.ts";
-import { showInvisible, translate } from "../text/translate.ts";
-import { CellContent, cellAttributes, type TableRecord, useCellEditing } from "./cell-editing.tsx";
-import { columnWidth, summaryOf } from "./known-fields.tsx";
+import { nameOf, showInvisible, translate } from "../text/translate.ts";
+import { CellContent, cellAttributes, type TableRecord, textIn, useCellEditing } from "./cell-editing.tsx";
+import { columnWidth } from "./known-fields.tsx";
 import { type ListState, rowChoices, useListState } from "./list-state.ts";
 import { usePending } from "./pending-edits.tsx";
 import { useRecordPage } from "./record-data.ts";
@@ -37,7 +37,7 @@ export function RecordTable({ resource }: RecordTableProps) {
   const selection = useSelection({ resource, list, page, onDeleted: pending.forget });
   useKnownPage(list, page?.total);
   return (
-    <>
+    <Box sx={pageStyle}>
       <Toolbar resource={resource} list={list} found={page?.total} size={result.size} selected={selection.actions} />
       {!page && (result.error ? <ReadFailed error={result.error} onRetry={result.refetch} /> : <LoadingLines />)}
       {page && (
@@ -47,6 +47,8 @@ export function RecordTable({ resource }: RecordTableProps) {
           items={page.records}
           pending={pending}
           selection={selection.ticks}
+          total={page.total}
+          readPart={result.readPart}
           pages={{
             number: list.query.page,
             count: countPages(page.total, list.query.rows),
@@ -61,9 +63,20 @@ export function RecordTable({ resource }: RecordTableProps) {
       {pending.bar}
       {selection.dialog}
       <FormBeside resource={resource} address={list.address} pending={pending} />
-    </>
+    </Box>
   );
 }
+
+/** Fills the window, so that the headings, the pages and the bar of edits stay in place while the table scrolls. */
+const pageStyle = {
+  display: "flex",
+  flexDirection: "column",
+  minHeight: `calc(100dvh - ${barHeight}px)`,
+  "& > *": { flexShrink: 0 },
+  "& > :has(> [role=grid])": { flexShrink: 1, overflow: "auto", scrollPaddingBlock: "40px 8px" },
+  "@media (min-width: 600px) and (min-height: 480px)": { height: `calc(100dvh - ${barHeight}px)` },
+  "@media print": { "&&": { height: "auto" } },
+} as const;
 
 /** Returns the number of pages in a list, at least one. */
 function countPages(total: number, rows: number): number {
@@ -85,14 +98,17 @@ interface RecordListProps extends RecordTableProps {
   readonly items: readonly RecordResponse[];
   readonly pending: ReturnType<typeof usePending>;
   readonly selection: ReturnType<typeof useSelection>["ticks"];
+  /** Number of records in the list. */
+  readonly total: number;
+  readonly readPart: ReturnType<typeof useRecordPage>["readPart"];
   readonly pages: Parameters<typeof useCellEditing>[0]["pages"];
   readonly empty: ReactNode;
 }
 
-const nameOf = ({ item, staged }: TableRecord) =>
-  showInvisible(staged?.texts.get("Name") ?? textAt(item.record, "Name")) || `#${item.record.ID}`;
+const nameIn = ({ item, staged }: TableRecord) =>
+  nameOf(staged?.texts.get("Name") ?? textAt(item.record, "Name"), item.record.ID);
 
-function RecordList({ resource, list, items, pending, selection, pages, empty }: RecordListProps) {
+function RecordList({ resource, list, items, pending, selection, total, readPart, pages, empty }: RecordListProps) {
   const siteName = useSiteName();
   const isNarrow = useIsNarrow();
   const canEdit = useCan("records") && !isNarrow && !pending.isSaving;
@@ -103,13 +119,27 @@ function RecordList({ resource, list, items, pending, selection, pages, empty }:
     stagedRecords: pending.records,
     paths,
     onEdits: pending.stage,
-    onCut: (count) => notify(translate("record.pasted_cut", { smart_count: count, count: toNumber(count) }), "warning"),
+    readOn,
+    onPasted: (rows, elsewhere) =>
+      elsewhere > 0 && notify(translate("record.pasted_on", { rows: toNumber(rows), count: toNumber(elsewhere) })),
     pages,
     onEnd: () => notify(translate("record.last_row")),
   });
+  async function readOn(row: number, count: number) {
+    const shown = items.slice(row, row + count);
+    if (shown.length === count) return shown;
+    const offset = (query.page - 1) * query.rows + row;
+    const left = total - offset;
+    if (count > left) throw new Error(translate("record.paste_long", { rows: toNumber(count), count: toNumber(left) }));
+    const read = await readPart(offset, count);
+    // Otherwise cells would go into other records than those that follow the ones on the screen.
+    const isSame = read.length === count && shown.every(({ record }, at) => record.ID === read[at]?.record.ID);
+    if (!isSame) throw new Error(translate("record.paste_moved"));
+    return [...shown, ...read.slice(shown.length)];
+  }
   const hrefOf = useCallback((row: TableRecord) => `${base}/${row.item.record.ID}${address}`, [base, address]);
   const columns = useMemo(
-    () => (isNarrow ? cardColumns : tableColumns(resource, paths, canEdit, hrefOf)),
+    () => (isNarrow ? cardColumns(paths) : tableColumns(resource, paths, canEdit, hrefOf)),
     [isNarrow, resource, paths, canEdit, hrefOf],
   );
   return (
@@ -118,23 +148,32 @@ function RecordList({ resource, list, items, pending, selection, pages, empty }:
       rows={rows}
       columns={columns}
       rowKey={({ item }) => item.record.ID}
-      nameOf={nameOf}
+      nameOf={nameIn}
       hrefOf={isNarrow ? hrefOf : undefined}
       selection={selection}
       sort={{ by: query.by, isDescending: query.isDescending, onSort: (sort) => sortBy(sort.by, sort.isDescending) }}
-      table={{ ...table, "aria-busy": pages.isStale }}
+      table={{ ...table, "aria-busy": pages.isStale, "aria-readonly": !canEdit, "aria-describedby": keysId }}
       empty={empty}
     />
   );
 }
 
-/** On a phone: the name, and a line with what tells records apart. */
-const cardColumns: readonly DataColumn<TableRecord>[] = [
-  { name: "Name", label: "", isPrimary: true, render: nameOf },
-  { name: "summary", label: "", render: ({ item }) => showInvisible(summaryOf(item.record)) },
-];
+/** On a phone: the name, which links to the record, and the other chosen fields that have a value. */
+function cardColumns(paths: readonly string[]): readonly DataColumn<TableRecord>[] {
+  const name: DataColumn<TableRecord> = { name: "Name", label: "", isPrimary: true, render: nameIn };
+  const facts = paths
+    .filter((path) => path !== "Name")
+    .map(
+      (path): DataColumn<TableRecord> => ({
+        name: path,
+        label: fullLabelOf(path),
+        render: (row) => textIn(row, path) && <CellContent row={row} path={path} />,
+      }),
+    );
+  return [name, ...facts];
+}
 
-/** The ID, and a column per chosen field. The name links to the record. */
+/** The ID, which links to the record, and a column per chosen field. */
 function tableColumns(
   { fields }: ResourceInfo,
   paths: readonly string[],
@@ -145,9 +184,17 @@ function tableColumns(
     name: "ID",
     label: "ID",
     sortable: true,
-    width: 64,
-    render: ({ item }) => String(item.record.ID),
-    attributes: () => ({ tabIndex: -1 }),
+    width: 72,
+    render: (row) => (
+      <Link
+        to={hrefOf(row)}
+        className="opener"
+        aria-label={translate("list.open", { name: nameIn(row), id: row.item.record.ID })}
+      >
+        {row.item.record.ID}
+      </Link>
+    ),
+    attributes: () => ({ "aria-readonly": true }),
   };
   const shown = fields.filter(({ path }) => paths.includes(path));
   const columns = shown.map(
@@ -156,19 +203,23 @@ function tableColumns(
       label: fullLabelOf(path),
       sortable: true,
       width: columnWidth({ path, max }),
-      render: (row) => <CellContent row={row} path={path} href={path === "Name" ? hrefOf(row) : undefined} />,
+      render: (row) => <CellContent row={row} path={path} />,
       attributes: (row) => cellAttributes(row, path, canEdit),
     }),
   );
   return [id, ...columns];
 }
 
+const keysId = "table-keys";
+
 interface PagesProps extends Pick<RecordListProps, "list"> {
   readonly total: number;
 }
 
-/** Which records are shown, buttons for the next and previous pages, and the number of rows per page. */
+/** What the table's keys do, which records are shown, buttons for the next and previous pages, and the number of rows per page. */
 function Pages({ list, total }: PagesProps) {
+  const isNarrow = useIsNarrow();
+  const canEdit = useCan("records");
   const { page, rows } = list.query;
   const from = (page - 1) * rows + 1;
   const to = Math.min(total, page * rows);
@@ -177,8 +228,18 @@ function Pages({ list, total }: PagesProps) {
       direction="row"
       useFlexGap
       spacing={1}
-      sx={{ mt: 1, mb: 1, alignItems: "center", justifyContent: "flex-end" }}
+      sx={{ mt: 1, mb: 1, alignItems: "center", justifyContent: "flex-end", "& > *": { whiteSpace: "nowrap" } }}
     >
+      {!isNarrow && (
+        <Typography
+          id={keysId}
+          variant="body2"
+          color="textSecondary"
+          sx={{ flexGrow: 1, "&&": { whiteSpace: "normal" } }}
+        >
+          {translate(canEdit ? "list.keys" : "list.keys_view")}
+        </Typography>
+      )}
       <Typography variant="body2" component="label" color="textSecondary">
         {translate("record.rows")}{" "}
         <Box
@@ -193,6 +254,7 @@ function Pages({ list, total }: PagesProps) {
             borderColor: "divider",
             borderRadius: 1,
             p: 0.5,
+            [onTouch]: { minHeight: 44 },
           }}
         >
           {rowChoices.map((count) => (

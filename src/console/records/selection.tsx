@@ -129,7 +129,7 @@ export function DeleteDialog({ resource, ids, onDone, onClose }: DeleteDialogPro
   const names = useNames(resource.path, named);
   const name = ids.length === 1 ? resource.singular : resource.plural;
   async function remove() {
-    await writes.remove(ids);
+    await writes.remove(ids, names?.[0]);
     onDone();
   }
   return (

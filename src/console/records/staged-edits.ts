@@ -4,7 +4,9 @@
 import type { ChangesBody, ConflictInfo, RecordResponse } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import type { HttpErrorBody } from "../api/call-api.ts";
-import { describeFault, describeFieldError, differences, faultOf, textAt, toValues } from "../text/fields.ts";
+import { describeFault, describeFieldError, differences, faultOf, fullLabelOf, textAt, toValues } from "../text/fields.ts";
+import { toNumber } from "../text/locale.ts";
+import { nameOf, translate } from "../text/translate.ts";
 
 /** A record with staged edits. */
 export interface StagedRecord {
@@ -48,8 +50,11 @@ export interface StagedEdits {
 
 export const nothingStaged: StagedEdits = { records: new Map(), steps: [] };
 
-/** Maximum records with staged edits, which is how many one request can save. */
+/** Maximum records with staged edits, and bytes of the request that saves them (admin/server.ts). */
 export const maxStagedRecords = 5000;
+const maxStagedBytes = 1024 * 1024;
+/** A text that's too long for its field is staged, so that it can be corrected, but not if it's longer than this, because it belongs elsewhere. */
+const maxTextLength = 1000;
 const maxSteps = 1000;
 
 export function countEdits({ records }: StagedEdits): number {
@@ -58,15 +63,35 @@ export function countEdits({ records }: StagedEdits): number {
   return count;
 }
 
-/** Stages edits as one step. Once there are `maxStagedRecords`, edits of other records are left out. */
+/** Returns why edits can't be staged, or undefined. @param next the state with these edits */
+export function refusalOf(next: StagedEdits, edits: readonly Edit[], { fields }: ResourceInfo): string | undefined {
+  const limits = new Map(fields.map(({ path, max }) => [path, max]));
+  for (const { item, path, text } of edits) {
+    const max = limits.get(path) ?? 0;
+    if (isTooLong(text, max)) {
+      const [name, length] = [nameOf(textAt(item.record, "Name"), item.record.ID), toNumber(text.length)];
+      return translate("record.text_too_long", { field: fullLabelOf(path), name, max: toNumber(max), length });
+    }
+  }
+  const isFull =
+    next.records.size > maxStagedRecords || new Blob([JSON.stringify(toChanges(next))]).size > maxStagedBytes;
+  return isFull ? fullText() : undefined;
+}
+
+/** Whether a text can't be staged. @param max the field's, in characters, which count as one or two in a text's length */
+export function isTooLong(text: string, max = 0): boolean {
+  return text.length > Math.max(2 * max, maxTextLength);
+}
+
+const fullText = () => translate("record.pending_full", { count: toNumber(maxStagedRecords) });
+
+/** Stages edits as one step. */
 export function stageEdits(staged: StagedEdits, edits: readonly Edit[], resource: ResourceInfo): StagedEdits {
   const records = new Map(staged.records);
   const step: Before[] = [];
   for (const { item, path, text } of edits) {
     const id = item.record.ID;
-    const current = records.get(id);
-    if (!current && records.size >= maxStagedRecords) continue;
-    const before = current?.texts.get(path);
+    const before = records.get(id)?.texts.get(path);
     if (text === (before ?? textAt(item.record, path))) continue;
     step.push({ item, path, text: before });
     setText(records, item, path, text, resource);
@@ -172,6 +197,12 @@ export function countUndecided({ records }: StagedEdits): number {
   return fields.length + open.filter(({ conflict }) => conflict?.record === null).length;
 }
 
+/** A field of a record. */
+export interface Place {
+  readonly id: number;
+  readonly path: string;
+}
+
 /** Chooses whose value to keep in some conflicting fields, by default in all. */
 export function choose(staged: StagedEdits, choice: Choice, at?: Place): StagedEdits {
   const records = new Map(staged.records);
@@ -199,50 +230,47 @@ export function resolveConflicts(staged: StagedEdits, resource: ResourceInfo): S
   return resolved.length === 0 ? staged : { records, steps: withoutRecords(staged.steps, resolved) };
 }
 
-/** Maximum rows and columns that can be pasted. */
-const [maxRows, maxColumns] = [5000, 100];
+/** In a row that's pasted. */
+const maxColumns = 100;
 
 /**
  * Parses tab-separated text, as spreadsheets copy it. Quoted cells may contain tabs and line breaks, which become spaces, because a field has one
  * line.
+ * @throws Error if there's more than can be staged
  */
 export function parseCells(text: string): string[][] {
+  if (text.length > maxStagedBytes) throw new Error(fullText());
   const rows: string[][] = [[]];
   const cell = /(?:"((?:[^"]|"")*)"|([^\t\r\n]*))(\t|\r\n|\n|\r|$)/gy;
-  for (;;) {
-    const found = cell.exec(text);
-    if (!found || rows.length > maxRows) break;
+  for (let found = cell.exec(text); found; found = cell.exec(text)) {
     const [, quoted, plain = "", end] = found;
     const row = rows.at(-1) as string[];
-    if (row.length < maxColumns) row.push((quoted?.replaceAll('""', '"') ?? plain).replace(/[\t\r\n]+/g, " "));
+    row.push((quoted?.replaceAll('""', '"') ?? plain).replace(/[\t\r\n]+/g, " "));
+    if (row.length > maxColumns || rows.length > maxStagedRecords) throw new Error(fullText());
     if (end === "" || cell.lastIndex === text.length) break;
     if (end !== "\t") rows.push([]);
   }
-  return rows.slice(0, maxRows);
+  return rows;
 }
 
-export interface Place {
-  /** The record's ID. */
-  readonly id: number;
-  readonly path: string;
-}
-
-interface Cells {
-  readonly items: readonly RecordResponse[];
-  /** The columns' fields, from left to right. */
-  readonly paths: readonly string[];
-}
-
-/** Returns the edits that paste cells into a table, starting at one of its cells, and how many rows didn't fit on the page. */
-export function toEdits({ items, paths }: Cells, { id, path }: Place, cells: readonly (readonly string[])[]) {
-  const [top, left] = [items.findIndex(({ record }) => record.ID === id), paths.indexOf(path)];
-  const edits = cells.flatMap((texts, down) => {
-    const item = items[top + down];
-    if (!item) return [];
-    return texts.flatMap((text, right): Edit[] => {
-      const field = paths[left + right];
-      return field === undefined ? [] : [{ item, path: field, text }];
-    });
-  });
-  return { edits, cut: Math.max(0, cells.length - (items.length - top)) };
+/**
+ * Returns the edits that paste cells into a table.
+ * @param items a record for each row of cells
+ * @param paths the fields of the columns that the cells go into, and of those to their right
+ * @throws Error if there aren't enough columns
+ */
+export function toEdits(
+  items: readonly RecordResponse[],
+  paths: readonly string[],
+  cells: readonly (readonly string[])[],
+): Edit[] {
+  const width = Math.max(...cells.map((texts) => texts.findLastIndex((text) => text !== "") + 1));
+  if (width > paths.length)
+    throw new Error(translate("record.paste_wide", { count: width, smart_count: paths.length }));
+  return items.flatMap((item, row) =>
+    paths.flatMap((path, column) => {
+      const text = cells[row]?.[column];
+      return text === undefined ? [] : [{ item, path, text }];
+    }),
+  );
 }

@@ -26,6 +26,7 @@ import {
   ColumnsIcon,
   DownloadIcon,
   SearchIcon,
+  SortIcon,
   UncheckedIcon,
   ViewsIcon,
 } from "../shell/icons.tsx";
@@ -70,7 +71,13 @@ export function Toolbar({ selected, ...props }: ToolbarProps & { readonly select
       </Typography>
       {!isNarrow && <Search list={list} />}
       {selected || <ListActions {...props} />}
-      {isNarrow && <Search list={list} />}
+      {isNarrow && (
+        <>
+          <Search list={list} />
+          <SortMenu resource={resource} list={list} />
+          <ColumnsMenu resource={resource} list={list} />
+        </>
+      )}
     </Stack>
   );
 }
@@ -242,6 +249,33 @@ function ColumnsMenu({ resource, list }: Pick<ToolbarProps, "resource" | "list">
               {columns.includes(path) ? <CheckedIcon fontSize="small" /> : <UncheckedIcon fontSize="small" />}
             </ListItemIcon>
             {fullLabelOf(path)}
+          </MenuItem>
+        ))
+      }
+    </MenuButton>
+  );
+}
+
+/** The headings of a table on a phone. Choosing the same field again reverses the order. */
+function SortMenu({ resource, list }: Pick<ToolbarProps, "resource" | "list">) {
+  const { by, isDescending } = list.query;
+  const labelOf = (path: string) =>
+    `${fullLabelOf(path)}${path === by ? ` (${translate(isDescending ? "list.descending" : "list.ascending")})` : ""}`;
+  return (
+    <MenuButton text={translate("list.sorted", { field: labelOf(by) })} icon={<SortIcon />}>
+      {(close) =>
+        ["ID", ...resource.fields.map(({ path }) => path)].map((path) => (
+          <MenuItem
+            key={path}
+            role="menuitemradio"
+            aria-checked={path === by}
+            selected={path === by}
+            onClick={() => {
+              close();
+              list.sortBy(path, path === by && !isDescending);
+            }}
+          >
+            {labelOf(path)}
           </MenuItem>
         ))
       }

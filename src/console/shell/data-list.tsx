@@ -4,7 +4,15 @@
 // re-renders only if its object, its checkbox, the columns or the actions have changed, so pass the same objects while nothing has changed.
 
 import { Box, Link, type SxProps, type Theme } from "@mui/material";
-import { type MouseEvent, memo, type ReactNode, type TableHTMLAttributes, type TdHTMLAttributes, useRef } from "react";
+import {
+  type ComponentProps,
+  type MouseEvent,
+  memo,
+  type ReactNode,
+  type TableHTMLAttributes,
+  type TdHTMLAttributes,
+  useRef,
+} from "react";
 import { translate } from "../text/translate.ts";
 import { Link as RouterLink } from "./router.tsx";
 import { lowShadow, useIsNarrow } from "./theme.ts";
@@ -60,7 +68,7 @@ interface DataListProps<Row> {
   /** Shown if there are no rows. */
   readonly empty?: ReactNode;
   /** More attributes for the table, for example to listen for keys. */
-  readonly table?: TableHTMLAttributes<HTMLTableElement> | undefined;
+  readonly table?: ComponentProps<"table"> | undefined;
 }
 
 export function DataList<Row>(props: DataListProps<Row>) {
@@ -390,17 +398,43 @@ const sharedStyle = (theme: Theme) => ({
   "& .fact .lines": { alignItems: "flex-end" },
   "& .lines small, & time, & .whole": { whiteSpace: "nowrap" },
   "& .lines small, & .lines code": { color: "text.secondary", fontSize: 12 },
+  // A long text takes two lines.
+  "& .text": { display: "-webkit-box", WebkitBoxOrient: "vertical", WebkitLineClamp: "2", overflow: "hidden" },
   "& .pale": { color: "text.secondary" },
   "& .ticked": { bgcolor: "action.selected" },
 });
 
-/** Editable cells (records/cell-editing.tsx): the colours of staged and rejected text, and the input over it. */
-const editingStyle = {
-  "& td.editable": { cursor: "text", position: "relative" },
+/** The mark of a cell, for those who don't see its colour, and for screen readers. */
+const mark = (shape: string, text: string) => ({
+  content: `"${shape}" / "${text}"`,
+  position: "absolute",
+  top: 1,
+  right: 3,
+  fontSize: 10,
+  lineHeight: 1,
+});
+
+/** The table as a grid (records/cell-editing.tsx): its headings stay in view, cells show that they're staged or rejected, and the input covers the text. */
+const gridStyle = {
+  "& > [role=grid] > thead > tr > *": {
+    position: "sticky",
+    top: 0,
+    zIndex: 1,
+    bgcolor: "background.paper",
+    backgroundImage: (theme: Theme) => `linear-gradient(${theme.palette.action.hover} 0 0)`,
+    boxShadow: (theme: Theme) => `inset 0 -1px ${theme.palette.divider}`,
+  },
+  "& > [role=grid] td[data-column=ID]": { position: "relative" },
+  "& > [role=grid] td .opener": { color: "primary.main", fontWeight: 400, textDecoration: "underline" },
+  "& > [role=grid] td .opener::after": { content: '""', position: "absolute", inset: 0 },
+  "& td.editable": { cursor: "text" },
+  "& td:is(.editable, .staged, .faulty)": { position: "relative" },
   "& td.editable:hover": { boxShadow: "inset 0 0 0 1px", color: "text.primary" },
   "& td:focus": { outline: "2px solid", outlineColor: "primary.main", outlineOffset: "-2px !important" },
   "& td.staged": { bgcolor: "color-mix(in srgb, var(--staged) 22%, transparent)" },
+  "& td.staged::after": mark("●", translate("list.edited")),
   "& td.faulty": { bgcolor: "color-mix(in srgb, var(--faulty) 14%, transparent)" },
+  "& td.faulty::after": mark("▲", translate("list.invalid")),
   "& td .fault": { display: "block", color: "error.main", fontSize: 12 },
   "& td.editing > span": { visibility: "hidden" },
   "& td.editing > input": {
@@ -445,8 +479,6 @@ const tableStyle: SxProps<Theme> = [
       fontSize: 12,
       whiteSpace: { xs: "normal", md: "nowrap" },
     },
-    // People rarely look for a record's number.
-    "& td[data-column=ID]": { color: "text.secondary" },
     "& th > button": {
       ...theme.typography.body2,
       font: "inherit",
@@ -464,7 +496,7 @@ const tableStyle: SxProps<Theme> = [
     "& .tick label": { height: 36, pl: 1.25, pr: 1 },
     "& > table > * > tr > .actions": { width: "1%", whiteSpace: "nowrap", textAlign: "right", py: 0 },
     "& .openable": { cursor: "pointer" },
-    ...editingStyle,
+    ...gridStyle,
   }),
 ];
 
@@ -476,12 +508,21 @@ const cardsStyle: SxProps<Theme> = [
     "& .all": { borderBottom: 1, borderColor: "divider" },
     "& .all label": { gap: 1.5, px: 1.5, minHeight: 44, color: "text.secondary" },
     "& ul": { listStyle: "none", m: 0, p: 0 },
-    "& li": { display: "flex", alignItems: "flex-start", borderBottom: 1, borderColor: "divider" },
+    "& li": {
+      position: "relative",
+      display: "flex",
+      alignItems: "flex-start",
+      minHeight: 44,
+      borderBottom: 1,
+      borderColor: "divider",
+    },
     "& li:last-of-type": { borderBottom: 0 },
-    "& .tick label": { minHeight: 44, pl: 1.5, pr: 1 },
+    "& .tick label": { minHeight: 44, minWidth: 44, justifyContent: "center" },
     "& .content": { flexGrow: 1, minWidth: 0, py: 1.25, px: 1.5, overflowWrap: "anywhere" },
     "& .tick + .content": { pl: 0.5 },
-    "& .primary .opener": { display: "block" },
+    // The whole card opens the row, except for its other controls.
+    "& .primary .opener::after": { content: '""', position: "absolute", inset: 0 },
+    "& .tick, & .actions, & .fact :is(a, button)": { position: "relative", zIndex: 1 },
     "& .fact": { display: "flex", justifyContent: "space-between", gap: 2, color: "text.secondary", mt: 0.25 },
     "& .fact:has(.lines:empty)": { display: "none" },
     "& .fact > span": { minWidth: 0, textAlign: "right" },

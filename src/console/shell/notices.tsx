@@ -6,7 +6,7 @@ import { useEffect, useState } from "react";
 import type { HistoryEntryInfo, UndoBody, UndoResponse } from "../../admin/api/record-types.ts";
 import { callApi, type UndoableWrite } from "../api/call-api.ts";
 import { SharedValue, useSharedValue } from "../api/shared-value.ts";
-import { translate } from "../text/translate.ts";
+import { shorten, showInvisible, translate } from "../text/translate.ts";
 import { useSiteName } from "./site-context.ts";
 import { useAttempt, useSitePath } from "./site-data.ts";
 
@@ -46,8 +46,16 @@ export function notify(text: string, kind: NoticeKind = "info"): void {
 /** Says what a write did, and offers to undo it. @param text by default, a sentence for this kind of write */
 export function reportWrite(write: UndoableWrite, text?: string): void {
   const { kind, count, revisions } = write;
-  const said = text ?? translate(`record.${revisions ? kind : "unchanged"}`, { smart_count: count });
+  const named = namedIn(write);
+  const said =
+    text ??
+    translate(revisions ? `record.${kind}${named.suffix}` : "record.unchanged", { ...named, smart_count: count });
   show({ text: said, kind: "success", ...(revisions ? { write } : {}) });
+}
+
+/** Returns the name of the record that was written, and how the keys of texts with a name end. */
+function namedIn({ count, name = "" }: UndoableWrite) {
+  return { name: shorten(showInvisible(name), 60), suffix: count === 1 && name !== "" ? "_one" : "" } as const;
 }
 
 /** Shows the notices until the operator leaves the site they belong to. */
@@ -65,7 +73,10 @@ export function Notices() {
   );
 }
 
-/** At the bottom left, above dialogs; on a phone above the buttons of a form, which are at the bottom of the screen. */
+/**
+ * At the bottom left, above dialogs. What else is at the bottom of the window stays visible: on a phone a form's buttons, and everywhere the bar of
+ * unsaved edits.
+ */
 const placeStyle = {
   position: "fixed",
   zIndex: "snackbar",
@@ -73,6 +84,7 @@ const placeStyle = {
   right: { xs: 8, sm: "auto" },
   bottom: { xs: 80, sm: 24 },
   maxWidth: { sm: 560 },
+  "html:has([data-bar]) &": { bottom: { xs: 128, sm: 84 } },
   "@media print": { display: "none" },
 } as const;
 
@@ -104,15 +116,17 @@ function OneNotice({ notice: { number, text, kind, write } }: { readonly notice:
   );
 }
 
-function UndoButton({ write: { run, revisions }, number }: { readonly write: UndoableWrite; readonly number: number }) {
+function UndoButton({ write, number }: { readonly write: UndoableWrite; readonly number: number }) {
+  const { run, revisions } = write;
+  const named = namedIn(write);
   const undo = useUndo();
   const { attempt } = useAttempt();
   async function undoWrite() {
     if (!revisions) return;
     try {
       const { skipped } = await undo({ ...revisions, run }, false);
-      if (skipped.length > 0) notify(translate("record.undo_skipped"), "error");
-      else notify(translate("record.undone"), "success");
+      if (skipped.length > 0) notify(translate(`record.undo_skipped${named.suffix}`, named), "error");
+      else notify(translate(`record.undone${named.suffix}`, named), "success");
       close(number);
     } catch (error) {
       notify((error as Error).message, "error");

@@ -89,7 +89,7 @@ const overlay = ({ theme }: { readonly theme: Theme }) => ({
 });
 
 /** Makes controls large enough for fingers. */
-const onTouch = "@media (pointer: coarse)";
+export const onTouch = "@media (pointer: coarse)";
 
 const buttons: ThemeOptions["components"] = {
   MuiButtonBase: { defaultProps: { disableRipple: true } },
@@ -102,7 +102,7 @@ const buttons: ThemeOptions["components"] = {
         padding: "4px 12px",
         borderRadius: 8,
         whiteSpace: "nowrap",
-        [onTouch]: { minHeight: 40 },
+        "&&": { [onTouch]: { minHeight: 44, minWidth: 44 } },
         "& .MuiButton-startIcon": { marginRight: 6, "& > *": { fontSize: 18 } },
         "&.MuiButton-outlined": {
           borderColor: strongLine(theme),
@@ -119,7 +119,11 @@ const buttons: ThemeOptions["components"] = {
   },
   MuiIconButton: {
     styleOverrides: {
-      root: ({ theme }) => ({ borderRadius: 8, "&:hover": { backgroundColor: theme.palette.action.hover } }),
+      root: ({ theme }) => ({
+        borderRadius: 8,
+        "&:hover": { backgroundColor: theme.palette.action.hover },
+        "&&": { [onTouch]: { minHeight: 44, minWidth: 44 } },
+      }),
     },
   },
   MuiToggleButton: {
@@ -178,7 +182,7 @@ const fields: ThemeOptions["components"] = {
           borderColor: strongLine(theme),
           "& legend": { display: "none" },
         },
-        [onTouch]: { minHeight: 40 },
+        [onTouch]: { minHeight: 44 },
         "&.MuiInputBase-adornedStart:not(.MuiAutocomplete-inputRoot)": { paddingLeft: 10 },
         "&.MuiInputBase-adornedStart > .MuiInputBase-input": { paddingLeft: 0 },
         // The text area inside already has the padding.

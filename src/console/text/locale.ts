@@ -4,9 +4,9 @@ import { texts } from "../texts.ts";
 
 const { language, region } = texts.locale;
 
-/** For example `en-US` for a browser in American English, or `en-GB` for one in another language. */
+/** Where there's no browser, there are no languages. For example `en-US` for a browser in American English, or `en-GB` for one in another language. */
 export const locale =
-  [new Intl.DateTimeFormat().resolvedOptions().locale, ...navigator.languages].find(isInTextLanguage) ?? region;
+  [new Intl.DateTimeFormat().resolvedOptions().locale, ...(navigator.languages ?? [])].find(isInTextLanguage) ?? region;
 
 /** Whether a locale's language is that of the texts. False for names that `Intl` doesn't know: some browsers report `en-US@posix`. */
 function isInTextLanguage(name: string): boolean {

@@ -50,6 +50,17 @@ export function showInvisible(text: string): string {
   return text.replace(replaced, (character) => `[U+${hexOf(character)}]`);
 }
 
+/** Returns a record's name for messages and labels: shortened, or its ID if it has none. */
+export function nameOf(name: string, id: number): string {
+  return shorten(showInvisible(name), 60) || `#${id}`;
+}
+
+/** Cuts a text to this many characters. */
+export function shorten(text: string, length: number): string {
+  // Don't cut a character in two.
+  return text.length > length ? `${text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "")}…` : text;
+}
+
 const directionControl = /\p{Bidi_Control}/gu;
 const nothingVisible = /^[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]+$/u;
 const anyCharacter = /./gsu;

@@ -16,9 +16,11 @@ import {
   newId,
   nothingStaged,
   parseCells,
+  refusalOf,
   resolveConflicts,
   stageEdits,
   toChanges,
+  toEdits,
   undoStep,
 } from "../../../../src/console/records/staged-edits.ts";
 
@@ -80,9 +82,23 @@ describe("staged edits", () => {
     expect([hasFaults(wrong), hasFaults(corrected)]).toEqual([true, false]);
   });
 
-  test("more records than a request can save: ignored", () => {
-    const many = Array.from({ length: maxStagedRecords + 5 }, (_, index) => edit("Name", "x", itemOf(index + 1)));
-    expect(stageEdits(nothingStaged, many, resource).records.size).toBe(maxStagedRecords);
+  describe("more than a request can save: refused", () => {
+    const refusal = (edits: readonly Edit[]) => refusalOf(stageEdits(nothingStaged, edits, resource), edits, resource);
+    const edits = (count: number, text: string) =>
+      Array.from({ length: count }, (_, index) => edit("Name", text, itemOf(index + 1)));
+    const cases: [what: string, fits: Edit[], excess: Edit[]][] = [
+      ["records", edits(maxStagedRecords, "x"), edits(maxStagedRecords + 1, "x")],
+      ["bytes", edits(1000, "é".repeat(400)), edits(1000, "é".repeat(600))],
+      ["characters in a cell", edits(2, "x".repeat(1000)), edits(2, "x".repeat(1001))],
+    ];
+    test.each(cases)("%s", (_, fits, excess) => {
+      expect(refusal(fits)).toBeUndefined();
+      expect(refusal(excess)).toMatch(/^Nothing was changed/);
+    });
+
+    test("a text that's far too long: names its cell", () => {
+      expect(refusal([edit("Address.Town", "x".repeat(2000))])).toMatch(/Town of “Acme” .* 10 characters.* 2,000/);
+    });
   });
 
   test("rejected by the server: marked with the reason, at the field or record", () => {
@@ -147,7 +163,32 @@ describe("cells from a spreadsheet", () => {
     expect(parseCells(text)).toEqual(cells);
   });
 
-  test("at most 5,000 rows", () => {
-    expect(parseCells("x\n".repeat(6000))).toHaveLength(5000);
+  const tooMuch: [what: string, text: string][] = [
+    ["rows", "x\n".repeat(5001)],
+    ["columns", "x\t".repeat(101)],
+    ["characters", "x".repeat(10_000_000)],
+    ["characters after a quote", `"${"x".repeat(10_000_000)}`],
+  ];
+  test.each(tooMuch)("are refused if there are too many %s", (_, text) => {
+    expect(() => parseCells(text)).toThrow("too much to save at once");
+  });
+
+  test("are read up to the limits", () => {
+    expect(parseCells("x\n".repeat(5000))).toHaveLength(5000);
+    expect(parseCells("x\t".repeat(99))[0]).toHaveLength(99);
+    // Opens a quote that's never closed, which must not take quadratic time.
+    expect(parseCells(`${'"a""'.repeat(250_000)}`)[0]).toHaveLength(1);
+  });
+
+  test("become edits of the columns to the right, unless there are too few of them", () => {
+    const items = [acme, itemOf(2)];
+    const paths = ["Name", "Address.Town"];
+    const rows = [["A", "B", ""], ["C"]];
+    expect(toEdits(items, paths, rows).map(({ item, path, text }) => [item.record.ID, path, text])).toEqual([
+      [1, "Name", "A"],
+      [1, "Address.Town", "B"],
+      [2, "Name", "C"],
+    ]);
+    expect(() => toEdits(items, ["Address.Town"], rows)).toThrow("You copied 2 columns, but only 1 fits");
   });
 });

@@ -32,6 +32,9 @@ const said = (text: string | RegExp) => page.getByRole("alert").getByText(text).
 const brandOf = async (id: number) => (await ben.call("GET", `${brandsPath}/${id}`)).json.record;
 const numbersOf = (...ids: number[]) => Promise.all(ids.map(async (id) => (await brandOf(id)).AccountNumber));
 
+/** Lets the page ask at once whether its records have changed. */
+const readAgain = () => page.evaluate("dispatchEvent(new Event('offline')); dispatchEvent(new Event('online'))");
+
 /** Types into a cell, and stages the text. */
 async function edit(id: number, column: string, text: string): Promise<void> {
   await cell(id, column).click();
@@ -74,7 +77,7 @@ test("staged edits stay while the list is searched, sorted and left for a record
   await page.getByRole("heading", { name: "Copperfield" }).waitFor({ state: "hidden" });
   await pending(4);
   expect(await cell(1, "AccountNumber").innerText()).toBe("A-1");
-  await cell(5, "ID").click();
+  await focus(cell(5, "Name"));
   await press("Control+z");
   await pending(3);
   expect(await cell(3, "AccountNumber").innerText()).toBe("");
@@ -109,13 +112,13 @@ test("a refused value is marked at its cell with the reason, by the page or by t
   await edit(4, "Address.Country", "Germany");
   await cell(4, "Address.Country").getByText("use 3 characters or fewer").waitFor();
   await button("Save").click();
-  await dialog().getByText("Fix the values marked in red").waitFor();
+  await dialog().getByText("Fix the invalid values").waitFor();
   await press("Escape");
   await edit(4, "Address.Country", "DE");
   // A spreadsheet can contain characters that XML cannot carry.
   await paste(cell(5, "AccountNumber"), "A\u0007");
   await button("Save").click();
-  await dialog().getByText("Fix the values marked in red").waitFor();
+  await dialog().getByText("Fix the invalid values").waitFor();
   await press("Escape");
   await cell(5, "AccountNumber")
     .getByText(/XML can't carry/)
@@ -127,10 +130,14 @@ test("a refused value is marked at its cell with the reason, by the page or by t
   expect((await brandOf(4)).Address.Country).toBe("DE");
 });
 
+/** Moves the focus without a click, which would begin an edit. */
+async function focus(target: Locator): Promise<void> {
+  await target.evaluate((element) => (element as unknown as { focus(): void }).focus());
+}
+
 /** Pastes a text, as if it came from a spreadsheet. */
 async function paste(target: Locator, text: string): Promise<void> {
-  // Not a click, which would begin an edit.
-  await target.evaluate((element) => (element as unknown as { focus(): void }).focus());
+  await focus(target);
   await page.evaluate(`{
     const clipboardData = new DataTransfer();
     clipboardData.setData("text/plain", ${JSON.stringify(text)});
@@ -142,17 +149,83 @@ test("cells from a spreadsheet are pasted from a cell on, and are one step for C
   await view.show("shop/brands?sort=ID&columns=Name,AccountNumber,Address.Town");
   await cell(1, "Address.Town").waitFor();
   await paste(cell(9, "AccountNumber"), "P-9\tYork\r\nP-10\tHull\r\nP-11\tLeeds\r\n");
-  await page.getByText("1 row didn’t fit").waitFor();
+  await said("You copied 3 rows, but the list ends after 2");
+  await pending(0);
+  await paste(cell(9, "AccountNumber"), "P-9\tYork\r\nP-10\tHull\r\n");
   await pending(4);
   expect(await cell(10, "Address.Town").innerText()).toBe("Hull");
   await press("Control+z");
   await pending(0);
 });
 
+test("pasted rows continue on the next pages, as one step, and a paste that doesn't fit changes nothing", async () => {
+  const { records, total } = (await ben.call("GET", `${brandsPath}?limit=100&sort=Name`)).json;
+  for (let i = total; i < 23; i++) await ben.call("POST", brandsPath, { Name: `Zeta ${i}` });
+  await view.show("shop/brands?rows=10&columns=Name,AccountNumber,Address.Town");
+  await readAgain();
+  await page.getByText("1–10 of 23").waitFor();
+  const first = records[0].record.ID;
+  const start = cell(first, "AccountNumber");
+  await paste(start, Array.from({ length: 22 }, (_, row) => `M-${row}`).join("\r\n"));
+  await said("Pasted into 22 rows, 12 of them on the next pages");
+  await pending(22);
+  await button("Go to next page").click();
+  await button("Go to next page").click();
+  await page.getByText("21–23 of 23").waitFor();
+  expect(await page.locator("tbody td[data-column=AccountNumber]").allInnerTexts()).toEqual(["M-20", "M-21", ""]);
+  await focus(page.locator("td.editable").first());
+  await press("Control+z");
+  await pending(0);
+  await view.show("shop/brands?rows=10&columns=Name,AccountNumber,Address.Town");
+  await paste(start, "x\n".repeat(24));
+  await said("You copied 24 rows, but the list ends after 23");
+  await paste(start, "a\tb\tc");
+  await said("You copied 3 columns, but only 2 fit");
+  await paste(start, "x".repeat(10_000_000));
+  await said("too much to save at once");
+  await paste(start, `ok\n${"x".repeat(5000)}`);
+  await said(/Account number of “Barn Owl[^”]*” can have up to 64 characters, and this text has 5,000/);
+  await start.click();
+  await type("typed");
+  await page.evaluate(`{
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text/plain", "y".repeat(100_000));
+    document.activeElement.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+  }`);
+  await said(/“Alder & Co” can have up to 64 characters, and this text has 100,000/);
+  await isFocused(start);
+  // What was typed before is still there.
+  await pending(1);
+  const place = (target: Locator) => target.evaluate((element) => element.getBoundingClientRect());
+  const [bar, notices] = [await place(page.locator("[data-bar]")), await place(page.locator("[data-notices]"))];
+  expect(notices.bottom).toBeLessThanOrEqual(bar.top);
+  await press("Control+z");
+  await pending(0);
+  const added = (await ben.call("GET", `${brandsPath}?search=zeta&limit=100`)).json.records;
+  await ben.call("DELETE", brandsPath, { ids: added.map(({ record }: { record: { ID: number } }) => record.ID) });
+  await readAgain();
+});
+
+test("a long text takes two lines of its row, and can be read in its tooltip and its editor", async () => {
+  const long = `${"word ".repeat(50)}end`;
+  await ben.change(brandsPath, 9, { Name: long });
+  await view.show("shop/brands?sort=ID");
+  await readAgain();
+  await page.locator(`td [title="${long}"]`).waitFor();
+  const height = await cell(9, "Name").evaluate((element) => element.getBoundingClientRect().height);
+  expect(height).toBeLessThan(60);
+  await cell(9, "Name").click();
+  expect(await cell(9, "Name").locator("input").inputValue()).toBe(long);
+  await press("Escape");
+  await ben.change(brandsPath, 9, { Name: "Ivy House" });
+  await readAgain();
+  await cell(9, "Name").getByText("Ivy House").waitFor();
+});
+
 test("the form of a record has the edits of its cells, and saves or discards them for the table too", async () => {
   await view.show("shop/brands?sort=ID");
   const open = async (id: number) => {
-    await cell(id, "Name").getByRole("link").click();
+    await cell(id, "ID").getByRole("link").click();
     await view.field("Account number").waitFor();
   };
   await edit(9, "AccountNumber", "F-9");
@@ -250,9 +323,6 @@ test("a misspelt search suggests the nearest name", async () => {
   expect(await view.field("Search").inputValue()).toBe("Harbour Lane");
 });
 
-/** Lets the page ask at once whether its records have changed. */
-const readAgain = () => page.evaluate("dispatchEvent(new Event('offline')); dispatchEvent(new Event('online'))");
-
 test("a record that someone else creates appears in a list that is open, although the page has all its records", async () => {
   await button("Clear search").click();
   await ben.call("POST", brandsPath, { Name: "Zeta, new" });
@@ -286,6 +356,8 @@ test("Enter in the last row of a page leads to the next page, the last row of al
   await type("L-12");
   await said("This is the last row");
   await pending(3);
+  // The first press leads to the heading.
+  await press("ArrowUp");
   await press("ArrowUp");
   await isFocused(cell(tenth, "AccountNumber"));
   await press("Control+s");
@@ -331,7 +403,20 @@ test("on a phone, records are ticked, get a value together, and are deleted", as
   await small.button("Delete").click();
   await small.page.getByRole("dialog").getByText("Copperfield · ID 3").waitFor();
   await small.page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-  await small.page.getByText("1 record deleted").waitFor();
+  await small.page.getByText("Deleted “Copperfield”").waitFor();
   await small.page.getByRole("link", { name: "Copperfield" }).waitFor({ state: "hidden" });
+  const first = small.page.locator("main li").first();
+  await small.button("Sort: ID (ascending)").click();
+  await small.page.getByRole("menuitemradio", { name: "ID (ascending)" }).click();
+  await small.button("Sort: ID (descending)").waitFor();
+  await first.getByText("Alder & Co").waitFor({ state: "hidden" });
+  await small.button("Columns").click();
+  await small.page.getByRole("menuitemcheckbox", { name: "County" }).waitFor();
+  await small.page.keyboard.press("Escape");
+  // The card opens the record wherever it's touched.
+  const name = await first.getByRole("link").innerText();
+  const { width, height } = (await first.boundingBox()) ?? { width: 0, height: 0 };
+  await first.click({ position: { x: width - 4, y: height - 4 } });
+  await small.page.getByRole("heading", { name }).waitFor();
   await small.finish();
 });

@@ -30,6 +30,15 @@ async function tabTo(target: Locator): Promise<void> {
   expect(await isFocused(target)).toBe(true);
 }
 
+/** Moves the focus to the link that opens Copperfield, the third row of the table. */
+async function goToLink(): Promise<Locator> {
+  await tabTo(page.locator("td[data-column=Name]").first());
+  for (const key of ["ArrowDown", "ArrowDown", "ArrowLeft"]) await press(key);
+  const link = page.getByRole("link", { name: "Open Copperfield" });
+  await focused(link);
+  return link;
+}
+
 const phoneNumber = async (id: number) =>
   (await ben.call("GET", `/sites/shop/records/locations/${id}`)).json.record.Telephone.Daytime;
 
@@ -61,8 +70,7 @@ describe("by keyboard alone", () => {
 
   test("a record and a dialog are opened and closed, and the focus returns to the element that opened them", async () => {
     await pressBoth("g", "b");
-    const name = page.getByRole("link", { name: "Copperfield" });
-    await tabTo(name);
+    const name = await goToLink();
     await press("Enter");
     await page.getByRole("heading", { name: "Copperfield" }).waitFor();
     await focused(page.locator(".MuiDrawer-root"));
@@ -114,8 +122,7 @@ describe("by keyboard alone", () => {
 
   test("two keys in succession are a shortcut, also while a form closes", async () => {
     await view.show("shop/brands");
-    const name = page.getByRole("link", { name: "Copperfield" });
-    await tabTo(name);
+    await goToLink();
     await press("Enter");
     await focused(page.locator(".MuiDrawer-root"));
     // In the first moment in which the focus has left the form. Later, the form may be gone already.
@@ -130,6 +137,50 @@ describe("by keyboard alone", () => {
     await press("Escape");
     expect(await pressed).toBe(true);
     await page.waitForURL(/#\/shop\/keys$/);
+  });
+
+  test("the table is one stop for Tab, arrow keys move in it, and its headings and checkboxes can be used", async () => {
+    await view.show("shop/brands?rows=10");
+    const table = page.getByRole("grid");
+    const at = (row: number, column: number) => table.locator("tr").nth(row).locator("th, td").nth(column);
+    await tabTo(page.locator("td[data-column=Name]").first());
+    const moves: [key: string, row: number, column: number][] = [
+      ["ArrowDown", 2, 2],
+      ["End", 2, 5],
+      ["ArrowRight", 2, 5],
+      ["Home", 2, 0],
+      ["ArrowLeft", 2, 0],
+      ["Control+End", 10, 5],
+      ["Control+Home", 1, 0],
+      ["PageDown", 10, 0],
+      ["PageUp", 1, 0],
+      ["ArrowUp", 0, 0],
+      ["ArrowUp", 0, 0],
+      ["ArrowRight", 0, 1],
+    ];
+    for (const [key, row, column] of moves) {
+      await press(key);
+      await focused(at(row, column));
+    }
+    await press("Enter");
+    await page.locator("th[aria-sort=ascending]", { hasText: "ID" }).waitFor();
+    await focused(at(0, 1));
+    await press("ArrowLeft");
+    await press("ArrowDown");
+    await press("Space");
+    await page.getByText("1 selected").waitFor();
+    await press("Space");
+    expect(await table.locator("[tabindex='0']").count()).toBe(1);
+    await press("Tab");
+    await focused(page.getByLabel("Rows per page"));
+    await press("Shift+Tab");
+    await focused(at(1, 0));
+    expect(await page.locator(`#${await table.getAttribute("aria-describedby")}`).innerText()).toContain("Enter");
+    await press("End");
+    await press("F2");
+    await focused(at(1, 5).locator("input"));
+    await press("Escape");
+    await focused(at(1, 5));
   });
 
   test("columns are chosen, and kept after a reload", async () => {
