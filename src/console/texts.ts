@@ -37,8 +37,8 @@ export const texts = {
     ascending: "ascending",
     descending: "descending",
     sort_by: "Sort by %{field} (%{order})",
-    /** Which column cards are sorted by, and a marked cell for screen readers. */
-    sorted: "Sort: %{field}",
+    sort: "Sort by",
+    /** How screen readers say a cell's mark. */
     edited: "edited",
     invalid: "invalid",
     open: "Open %{name}, ID %{id}",

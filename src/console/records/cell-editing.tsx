@@ -19,7 +19,7 @@ import type { RecordResponse } from "../../admin/api/record-types.ts";
 import { notify } from "../shell/notices.tsx";
 import { isSaveKey } from "../shell/unsaved.ts";
 import { fullLabelOf, textAt } from "../text/fields.ts";
-import { shorten, showInvisible } from "../text/translate.ts";
+import { shorten, showInvisible, translate } from "../text/translate.ts";
 import { type Edit, isTooLong, parseCells, type StagedRecord, toEdits } from "./staged-edits.ts";
 
 interface Editor {
@@ -361,8 +361,11 @@ async function paste(context: Context, event: ClipboardEvent): Promise<void> {
   const index = rows.findIndex(({ item }) => item.record.ID === id);
   try {
     const cells = parseCells(text);
-    const edits = toEdits(await readOn(index, cells.length), paths.slice(paths.indexOf(path)), cells);
-    if (onEdits(edits)) onPasted(cells.length, cells.length - (rows.length - index));
+    const items = await readOn(index, cells.length);
+    // The operator may have left the list meanwhile.
+    if (!context.table.current) throw new Error(translate("record.paste_moved"));
+    if (onEdits(toEdits(items, paths.slice(paths.indexOf(path)), cells)))
+      onPasted(cells.length, cells.length - (rows.length - index));
   } catch (error) {
     notify((error as Error).message, "warning");
   }

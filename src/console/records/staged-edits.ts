@@ -68,7 +68,7 @@ export function refusalOf(next: StagedEdits, edits: readonly Edit[], { fields }:
   const limits = new Map(fields.map(({ path, max }) => [path, max]));
   for (const { item, path, text } of edits) {
     const max = limits.get(path) ?? 0;
-    if (isTooLong(text, max)) {
+    if (isTooLong(text, max) && text !== textAt(item.record, path)) {
       const [name, length] = [nameOf(textAt(item.record, "Name"), item.record.ID), toNumber(text.length)];
       return translate("record.text_too_long", { field: fullLabelOf(path), name, max: toNumber(max), length });
     }

@@ -18,7 +18,7 @@ import type { ResourceInfo } from "../../admin/api/types.ts";
 import { sitePath } from "../api/call-api.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { ActionMenu, useMenu } from "../shell/action-menu.tsx";
-import { TextInput } from "../shell/fields.tsx";
+import { Choice, TextInput } from "../shell/fields.tsx";
 import {
   AddIcon,
   CheckedIcon,
@@ -26,7 +26,6 @@ import {
   ColumnsIcon,
   DownloadIcon,
   SearchIcon,
-  SortIcon,
   UncheckedIcon,
   ViewsIcon,
 } from "../shell/icons.tsx";
@@ -74,8 +73,10 @@ export function Toolbar({ selected, ...props }: ToolbarProps & { readonly select
       {isNarrow && (
         <>
           <Search list={list} />
-          <SortMenu resource={resource} list={list} />
-          <ColumnsMenu resource={resource} list={list} />
+          <SortChoice resource={resource} list={list} />
+          <Box sx={{ alignSelf: "end" }}>
+            <ColumnsMenu resource={resource} list={list} />
+          </Box>
         </>
       )}
     </Stack>
@@ -256,30 +257,22 @@ function ColumnsMenu({ resource, list }: Pick<ToolbarProps, "resource" | "list">
   );
 }
 
-/** The headings of a table on a phone. Choosing the same field again reverses the order. */
-function SortMenu({ resource, list }: Pick<ToolbarProps, "resource" | "list">) {
+/** What the headings of a table do, for a phone. */
+function SortChoice({ resource, list }: Pick<ToolbarProps, "resource" | "list">) {
   const { by, isDescending } = list.query;
-  const labelOf = (path: string) =>
-    `${fullLabelOf(path)}${path === by ? ` (${translate(isDescending ? "list.descending" : "list.ascending")})` : ""}`;
+  const options = ["ID", ...resource.fields.map(({ path }) => path)].flatMap((path) => [
+    [path, `${fullLabelOf(path)} ↑`] as const,
+    [`-${path}`, `${fullLabelOf(path)} ↓`] as const,
+  ]);
   return (
-    <MenuButton text={translate("list.sorted", { field: labelOf(by) })} icon={<SortIcon />}>
-      {(close) =>
-        ["ID", ...resource.fields.map(({ path }) => path)].map((path) => (
-          <MenuItem
-            key={path}
-            role="menuitemradio"
-            aria-checked={path === by}
-            selected={path === by}
-            onClick={() => {
-              close();
-              list.sortBy(path, path === by && !isDescending);
-            }}
-          >
-            {labelOf(path)}
-          </MenuItem>
-        ))
-      }
-    </MenuButton>
+    <Choice
+      isNative
+      label={translate("list.sort")}
+      value={isDescending ? `-${by}` : by}
+      options={options}
+      onChange={(value) => list.sortBy(value.replace(/^-/, ""), value.startsWith("-"))}
+      sx={{ m: 0, flex: 1 }}
+    />
   );
 }
 

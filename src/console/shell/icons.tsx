@@ -39,7 +39,6 @@ export const MoreIcon: IconComponent = draw(shapes.mdiDotsVertical);
 export const NextIcon: IconComponent = draw(shapes.mdiChevronRight);
 export const OpenIcon: IconComponent = draw(shapes.mdiUnfoldMoreHorizontal);
 export const PreviousIcon: IconComponent = draw(shapes.mdiChevronLeft);
-export const SortIcon: IconComponent = draw(shapes.mdiSort);
 export const ViewsIcon: IconComponent = draw(shapes.mdiBookmarkOutline);
 
 // States and kinds.

@@ -4,7 +4,7 @@ import { texts } from "../texts.ts";
 
 const { language, region } = texts.locale;
 
-/** Where there's no browser, there are no languages. For example `en-US` for a browser in American English, or `en-GB` for one in another language. */
+/** For example `en-US` for a browser in American English, or `en-GB` for one in another language. Bun has no `languages`. */
 export const locale =
   [new Intl.DateTimeFormat().resolvedOptions().locale, ...(navigator.languages ?? [])].find(isInTextLanguage) ?? region;
 
