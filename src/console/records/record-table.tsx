@@ -48,7 +48,7 @@ export function RecordTable({ resource }: RecordTableProps) {
           pending={pending}
           selection={selection.ticks}
           total={page.total}
-          readPart={result.readPart}
+          result={result}
           pages={{
             number: list.query.page,
             count: countPages(page.total, list.query.rows),
@@ -100,7 +100,7 @@ interface RecordListProps extends RecordTableProps {
   readonly selection: ReturnType<typeof useSelection>["ticks"];
   /** Number of records in the list. */
   readonly total: number;
-  readonly readPart: ReturnType<typeof useRecordPage>["readPart"];
+  readonly result: Pick<ReturnType<typeof useRecordPage>, "readPart" | "refetch">;
   readonly pages: Parameters<typeof useCellEditing>[0]["pages"];
   readonly empty: ReactNode;
 }
@@ -108,7 +108,7 @@ interface RecordListProps extends RecordTableProps {
 const nameIn = ({ item, staged }: TableRecord) =>
   nameOf(staged?.texts.get("Name") ?? textAt(item.record, "Name"), item.record.ID);
 
-function RecordList({ resource, list, items, pending, selection, total, readPart, pages, empty }: RecordListProps) {
+function RecordList({ resource, list, items, pending, selection, total, result, pages, empty }: RecordListProps) {
   const siteName = useSiteName();
   const isNarrow = useIsNarrow();
   const canEdit = useCan("records") && !isNarrow && !pending.isSaving;
@@ -131,10 +131,13 @@ function RecordList({ resource, list, items, pending, selection, total, readPart
     const offset = (query.page - 1) * query.rows + row;
     const left = total - offset;
     if (count > left) throw new Error(translate("record.paste_long", { rows: toNumber(count), count: toNumber(left) }));
-    const read = await readPart(offset, count);
+    const read = await result.readPart(offset, count);
     // Otherwise cells would go into other records than those that follow the ones on the screen.
     const isSame = read.length === count && shown.every(({ record }, at) => record.ID === read[at]?.record.ID);
-    if (!isSame) throw new Error(translate("record.paste_moved"));
+    if (!isSame) {
+      void result.refetch();
+      throw new Error(translate("record.paste_moved"));
+    }
     return [...shown, ...read.slice(shown.length)];
   }
   const hrefOf = useCallback((row: TableRecord) => `${base}/${row.item.record.ID}${address}`, [base, address]);

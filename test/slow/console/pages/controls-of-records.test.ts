@@ -316,7 +316,7 @@ test("a record is created, changed, shown with its history, restored and deleted
   await page.getByRole("tab", { name: "Details" }).click();
   await click("Delete");
   await choose("Delete");
-  await said("1 record deleted");
+  await said("Deleted “Zeta 101”");
   expect((await ben.call("GET", "/sites/shop/records/brands/71")).status).toBe(404);
   await page.getByRole("alert").getByRole("button", { name: "Undo" }).click();
   await said("Undone");
