@@ -35,7 +35,7 @@ function readyUrl(url: string): URL {
 }
 
 /** Where a server with this configuration can be reached from this machine. */
-function ownUrl({ host, port, tls }: Config): string {
+export function ownUrl({ host, port, tls }: Config): string {
   return toConnectableUrl(`${tls ? "https" : "http"}://${toUrlHost(host)}:${port}`);
 }
 

@@ -7,7 +7,7 @@ import { suggestCommands } from "./suggest-commands.ts";
 /** The groups in `storefront --help`. */
 const groups: Record<string, readonly string[]> = {
   "Serving:": ["serve", "health"],
-  "Sites, keys, webhooks and operators:": ["site", "key", "webhook", "operator"],
+  "Sites, keys, webhooks and operators:": ["site", "key", "webhook", "apply", "describe", "operator"],
   "Records:": ["import", "export", "delete", "restore-record", "undo"],
   "History, sites as files, and the whole database:": [
     "journal",
@@ -61,6 +61,8 @@ const examples: Record<string, readonly string[]> = {
   "webhook deliveries": ["webhook deliveries 3", "webhook deliveries 3 --attempt 57"],
   "webhook retry": ["webhook retry 3"],
   "webhook remove": ["webhook remove 3"],
+  apply: ["apply sites.yaml --dry-run", "apply sites.yaml --keys-to new-keys.jsonl", "apply sites.yaml --check"],
+  describe: ["describe", "describe garden toys"],
   operator: ["operator add anna", "operator link anna"],
   "operator add": [
     "operator add anna",

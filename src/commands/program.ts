@@ -100,6 +100,8 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   site: async () => (await import("./site.ts")).siteCommand(),
   key: async () => (await import("./key.ts")).keyCommand(),
   webhook: async () => (await import("./webhook.ts")).webhookCommand(),
+  apply: async () => (await import("./apply.ts")).applyCommand(),
+  describe: async () => (await import("./describe.ts")).describeCommand(),
   operator: async () => (await import("./operator.ts")).operatorCommand(),
   import: async () => (await import("./import.ts")).importCommand(),
   export: async () => (await import("./export.ts")).exportCommand(),

@@ -221,14 +221,14 @@ function withWebhook(name: string, description: string): Command {
     .argument("<id>", "ID of the webhook, see `webhook list`", parseId);
 }
 
-function withAllowOption(command: Command): Command {
+export function withAllowOption(command: Command): Command {
   return command.option(
     "--webhook-allow <networks>",
     "comma-separated networks that webhooks can reach besides public ones, such as 10.0.0.0/8",
   );
 }
 
-function policyOf({ webhookAllow }: AllowOptions): AddressPolicy {
+export function policyOf({ webhookAllow }: { readonly webhookAllow?: string }): AddressPolicy {
   const given = webhookAllow === undefined ? {} : { WEBHOOK_ALLOW: webhookAllow };
   return toDeliveryPolicy(toConfig(given).webhookAllow);
 }

@@ -24,6 +24,7 @@ import javaExample from "../../examples/Storefront.java" with { type: "text" };
 import webhookJavascript from "../../examples/webhook.mjs" with { type: "text" };
 import webhookPhp from "../../examples/webhook.php" with { type: "text" };
 import webhookPython from "../../examples/webhook.py" with { type: "text" };
+import { sitesSchemaDocument, sitesSchemaPath } from "../formats/sites-schema.ts";
 import { publicResources, type Resource } from "../model/resource.ts";
 import { batchSchemaDocument } from "./batch-schema.ts";
 import { type ClientPackage, unversionedClientPath } from "./client-package.ts";
@@ -131,6 +132,7 @@ function schemaFiles(served: readonly Resource[]): [string, ServedFile][] {
     ["/schemas/key.json", { type: schemaType, content: toText(keySchemaDocument()) }],
     ["/schemas/changes.json", { type: schemaType, content: toText(feedSchemaDocument(served)) }],
     ["/schemas/batch.json", { type: schemaType, content: toText(batchSchemaDocument(served)) }],
+    [sitesSchemaPath, { type: schemaType, content: toText(sitesSchemaDocument(served)) }],
   ];
 }
 

@@ -52,13 +52,17 @@ export function parseDeliveryStart(name: string, text: string): DeliveryStart {
   );
 }
 
-function isAge(text: string): boolean {
+export function isAge(text: string): boolean {
   return /^[0-9]+[a-z]$/.test(text);
 }
 
 /** @returns milliseconds since 1970, or undefined if it's neither. @throws UsageError for an age over 100 years */
 function parseTimeOrAge(text: string): number | undefined {
-  if (isAge(text)) return Date.now() - parseDuration(text);
+  return isAge(text) ? Date.now() - parseDuration(text) : parseUtcTime(text);
+}
+
+/** @returns milliseconds since 1970, or undefined if it isn't a time */
+export function parseUtcTime(text: string): number | undefined {
   if (!/^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/.test(text)) return undefined;
   const at = parseTime(text);
   return Number.isNaN(at) ? undefined : at;

@@ -50,7 +50,7 @@ export interface KeySettings {
   readonly rate?: number | undefined;
 }
 
-interface KeyChanges {
+export interface KeyChanges {
   readonly label?: string | undefined;
   readonly rights?: readonly string[] | undefined;
   /** Empty for all. */
@@ -157,18 +157,22 @@ export async function listKeyLabels(engine: Engine, site: number): Promise<Reado
  * @throws ProblemError as `createKey`, `not-found`, or `conflict` if the key is revoked or several keys start with `prefix`
  */
 export async function setKey(engine: Engine, prefix: string, changes: KeyChanges, now: number): Promise<ListedKey> {
-  const { label, rights, networks, rate, expiresAt } = changes;
-  const values = {
+  const values = toKeyValues(changes);
+  return changeKey(engine, prefix, now, (key) => {
+    if (key.Revoked) throw new ProblemError("conflict", `the key ${key.Prefix} has been revoked; create a new one`);
+    return values;
+  });
+}
+
+/** The record's values that change. @throws ProblemError `bad-request` for a right that doesn't exist or a malformed network */
+export function toKeyValues({ label, rights, networks, rate, expiresAt }: KeyChanges): Values {
+  return {
     ...(label === undefined ? {} : { Label: label }),
     ...(rights === undefined ? {} : { Scope: parseRights(rights, allResources).text }),
     ...(networks === undefined ? {} : { Networks: parseNetworks(networks) }),
     ...(rate === undefined ? {} : { Rate: rate === null ? "" : String(rate) }),
     ...(expiresAt === undefined ? {} : { Expires: expiresAt === null ? "" : toInstant(expiresAt) }),
   };
-  return changeKey(engine, prefix, now, (key) => {
-    if (key.Revoked) throw new ProblemError("conflict", `the key ${key.Prefix} has been revoked; create a new one`);
-    return values;
-  });
 }
 
 /** Takes effect with the next request. Revoking a key again changes nothing. */

@@ -72,8 +72,7 @@ export function createSite(engine: Engine, name: string, settings: SiteSettings,
  */
 export function setSite(engine: Engine, name: string, settings: SiteSettings, now: number): Promise<SiteRecord> {
   return updateSites(engine, (sites) => {
-    const site = requireCompleteSite(sites, name);
-    rejectSandbox(site, sites);
+    const site = requireChangeableSite(sites, name);
     const values = toSiteValues(settings, site, now);
     requireUnusedNames(sites, site.ID, values);
     const renamed = settings.name === undefined ? undefined : sandboxAfterRename(sites, site, settings.name);
@@ -94,9 +93,10 @@ export async function updateSites(
   return JSON.parse(toDeclaredJson(siteResource, bodies.at(-1) as string));
 }
 
-/** A sandbox has no settings of its own. @throws ProblemError `conflict` */
-function rejectSandbox(site: SiteRecord, sites: readonly SiteRecord[]): void {
-  if (site.SandboxOf === "") return;
+/** A sandbox has no settings of its own. @throws ProblemError `not-found`, or `conflict` for a sandbox or an incomplete site */
+export function requireChangeableSite(sites: readonly SiteRecord[], name: string): SiteRecord {
+  const site = requireCompleteSite(sites, name);
+  if (site.SandboxOf === "") return site;
   const live = nameOfLiveSite(site, sites);
   throw new ProblemError(
     "conflict",

@@ -4,13 +4,7 @@
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
-import {
-  createWebhookSecret,
-  nothingInProgress,
-  type WebhookRef,
-  type WebhookSecret,
-  type WebhookState,
-} from "../../model/webhooks.ts";
+import { createWebhookSecret, nothingInProgress, type WebhookRef, type WebhookState } from "../../model/webhooks.ts";
 import { webhook as webhookResource } from "../../resources/webhook.ts";
 import { commitSystemChanges, toCreateIntent, toInstant } from "../../system/system-changes.ts";
 import type { SiteRecord, SystemRecords, WebhookRecord } from "../../system/system-records.ts";
@@ -75,7 +69,7 @@ export async function createWebhook(
   try {
     const isSameSite = Number(record.Site) === site.ID;
     const start = isSameSite ? position : await resolveDeliveryStart(engine, Number(record.Site), since);
-    const webhook = await saveNewWebhook(engine, record.ID, start, { secret, createdAt: now, until: null });
+    const webhook = await saveNewWebhook(engine, record.ID, start, secret, now);
     return { webhook, secret, isResolved };
   } catch (error) {
     // If this fails too, the webhook is listed as incomplete.
@@ -84,10 +78,11 @@ export async function createWebhook(
   }
 }
 
-async function saveNewWebhook(engine: Engine, id: number, start: WebhookPosition, secret: WebhookSecret) {
+/** Completes a webhook whose record this process has created. @throws ProblemError `not-found` if it was removed */
+export async function saveNewWebhook(engine: Engine, id: number, start: WebhookPosition, secret: string, now: number) {
   const home = await engine.readDatabaseId();
   return changeAtItsSite(engine, id, async (ref) => {
-    await engine.saveWebhook(newWebhookState(ref, { ...start, home }), [secret]);
+    await engine.saveWebhook(newWebhookState(ref, { ...start, home }), [{ secret, createdAt: now, until: null }]);
     return true;
   });
 }

@@ -1,0 +1,22 @@
+// `storefront describe`
+
+import { Command } from "commander";
+import { sitesSchemaPath } from "../formats/sites-schema.ts";
+import { formatYaml } from "../formats/yaml.ts";
+import { describeSites } from "../operator/sites/describe-sites.ts";
+import { ownUrl } from "./health.ts";
+import { toConfig, withEngine } from "./shared/database.ts";
+import { type CommonOptions, withCommonOptions } from "./shared/options.ts";
+import { printResult } from "./shared/output.ts";
+
+export function describeCommand(): Command {
+  return withCommonOptions(new Command("describe"))
+    .description("print sites with their keys and webhooks as a YAML file for `apply`")
+    .argument("[names...]", "names of the sites, see `site list` (default: all)")
+    .addHelpText("after", "\nThe file contains no keys, secrets, records or operators.")
+    .action(async (names: readonly string[], options: CommonOptions) => {
+      const sites = await withEngine(options, (engine) => describeSites(engine, names, Date.now()));
+      const schema = `# yaml-language-server: $schema=${ownUrl(toConfig())}${sitesSchemaPath}`;
+      printResult(options, { sites }, options.json ? [] : [schema, formatYaml({ sites })]);
+    });
+}
