@@ -24,7 +24,7 @@ const maxValues = 500_000;
 
 /** The mistakes in one or more files, as `file:line:column: what's wrong`. */
 export class Mistakes {
-  readonly #found: string[] = [];
+  readonly #found = new Set<string>();
   readonly #places = new WeakMap<object, Map<string | number, string>>();
 
   /** Remembers where a member of an object or list was. An empty `member` stands for the whole. */
@@ -40,7 +40,7 @@ export class Mistakes {
   }
 
   add(place: string, detail: string): void {
-    if (this.#found.length <= maxMistakes) this.#found.push(`${place}: ${detail}`);
+    this.#found.add(`${place}: ${detail}`);
   }
 
   /** Runs `check`. If it throws, its error is a mistake in that member. */
@@ -49,16 +49,23 @@ export class Mistakes {
       return check();
     } catch (error) {
       if (!(error instanceof Error) || error.name === "TypeError") throw error;
-      this.add(this.placeOf(owner, member), error.message);
+      const details = error instanceof ProblemError ? error.fieldErrors.map(({ detail }) => detail) : [];
+      for (const detail of details.length > 0 ? details : [error.message])
+        this.add(this.placeOf(owner, member), detail);
       return undefined;
     }
   }
 
   /** @throws ProblemError `invalid-record` with all mistakes */
   throwIfAny(): void {
-    const [first, ...others] = this.#found.slice(0, maxMistakes);
+    const found = [...this.#found].map((text) => ({ text, place: /^(.*?):(\d+):(\d+): /.exec(text) ?? [] }));
+    found.sort(
+      ({ place: [, file, a, b] }, { place: [, other, c, d] }) =>
+        (file === other ? 0 : String(file) < String(other) ? -1 : 1) || Number(a) - Number(c) || Number(b) - Number(d),
+    );
+    const [first, ...others] = found.slice(0, maxMistakes).map(({ text }) => text);
     if (first === undefined) return;
-    const hasMore = this.#found.length > maxMistakes;
+    const hasMore = found.length > maxMistakes;
     const rest = hasMore ? ` (and more; the first ${maxMistakes} are listed)` : "";
     const fieldErrors = [first, ...others].map((detail) => ({ field: "", code: "invalid" as const, detail }));
     throw new ProblemError("invalid-record", first + rest, { fieldErrors });
@@ -94,6 +101,7 @@ export function formatYaml(value: object): string {
 
 /** For the library's errors whose message doesn't help. */
 const syntaxDetails: Readonly<Record<string, string>> = {
+  BAD_INDENT: "this line isn't indented enough, or a closing ] or } is missing",
   MULTIPLE_DOCS: "the file has several documents; put all sites below one `sites:`",
   TAB_AS_INDENT: "indent with spaces; YAML doesn't allow tabs here",
   BLOCK_AS_IMPLICIT_KEY: "a value can't contain `: `; put it in quotes",
@@ -198,10 +206,10 @@ class Reader {
   }
 }
 
-const noValue = "a value is required; leave the whole field out to leave it alone";
+const noValue = "give the field a value, or remove it to leave the setting alone";
 const words = { string: "text", boolean: "true or false", integer: "number" };
 
 function describeType(value: unknown): string {
   if (typeof value === "string") return "text";
-  return typeof value === "boolean" ? "true or false" : "a number";
+  return typeof value === "boolean" ? "a boolean" : "a number";
 }

@@ -115,40 +115,44 @@ class EntryReader {
       hasSandbox,
       keys:
         keys &&
-        this.#unique(keys, ({ prefix, label }) => prefix ?? label, "label").flatMap((key) => this.#readKey(key)),
-      webhooks: webhooks && (await this.#readWebhooks(webhooks)),
+        this.#unique(
+          keys.map((key) => this.#readKey(key)),
+          ({ entry }) => entry.prefix ?? entry.label,
+          "label",
+        ),
+      webhooks:
+        webhooks && this.#unique(await this.#readWebhooks(webhooks), ({ entry, url }) => entry.id ?? url, "url"),
     };
   }
 
   /** Leaves out entries that don't say which key or webhook they mean, or mean the same as an earlier one. */
-  #unique<T extends KeyEntry | WebhookEntry>(
-    entries: readonly T[],
-    identify: (entry: T) => unknown,
-    member: string,
+  #unique<T extends WantedKey | WantedWebhook>(
+    wanted: T[],
+    identify: (one: T) => unknown,
+    member: "label" | "url",
   ): T[] {
     const known = new Map<string, T>();
-    return entries.filter((entry) => {
-      const identity = identify(entry);
-      const name = `${entry.sandbox ?? false} ${identity}`;
-      const before = known.get(name);
-      known.set(name, before ?? entry);
-      if (before)
-        this.#mistakes.add(
-          this.#mistakes.placeOf(entry, member),
-          `the same ${member} is already at ${this.#mistakes.placeOf(before)}`,
+    const mistakes = this.#mistakes;
+    return wanted.filter((one) => {
+      const { entry } = one;
+      const identity = identify(one);
+      const before = known.get(`${entry.sandbox ?? false} ${identity}`);
+      if (!identity && !(Object.hasOwn(entry, member) && identity === undefined))
+        mistakes.add(mistakes.placeOf(entry, member), "give the key a `label`, or the `prefix` of the key you mean");
+      else if (before && identity)
+        mistakes.add(
+          mistakes.placeOf(entry, member),
+          `the same ${member} is already at ${mistakes.placeOf(before.entry)}`,
         );
-      return !before && identity !== undefined;
+      if (!identity || before) return false;
+      known.set(`${entry.sandbox ?? false} ${identity}`, one);
+      return true;
     });
   }
 
-  #readKey(entry: KeyEntry): WantedKey[] {
-    const { label, prefix, scope, can, from, rate, expires } = entry;
+  #readKey(entry: KeyEntry): WantedKey {
+    const { label, scope, can, from, rate, expires } = entry;
     const mistakes = this.#mistakes;
-    if (!label && prefix === undefined)
-      mistakes.add(
-        mistakes.placeOf(entry, "label"),
-        "the label is empty, so it doesn't say which key you mean; choose one, or add `prefix`",
-      );
     const changes = {
       label,
       rights: scope === undefined ? can : [scope, ...(can ?? [])],
@@ -161,7 +165,7 @@ class EntryReader {
     mistakes.check(entry, "from", () => toKeyValues({ networks }));
     mistakes.check(entry, "label", () => toUpdateIntent(keyResource, 1, toKeyValues(others), 0));
     const expiresAt = expires === undefined ? undefined : mistakes.check(entry, "expires", () => parseExpiry(expires));
-    return [{ entry, changes, expiresAt }];
+    return { entry, changes, expiresAt };
   }
 
   async #readWebhooks(entries: readonly WebhookEntry[]): Promise<WantedWebhook[]> {
@@ -180,12 +184,7 @@ class EntryReader {
         });
       else if (resolved) read.push({ entry, since, url: resolved.url.href });
     }
-    const unique = this.#unique(
-      read.map(({ entry }) => entry),
-      (entry) => entry.id ?? read.find((one) => one.entry === entry)?.url,
-      "url",
-    );
-    return read.filter(({ entry }) => unique.includes(entry));
+    return read;
   }
 }
 

@@ -267,7 +267,8 @@ class Planner {
       this.#prune({ sign: "-", kind: "sandbox", site: name, details: [], removed: sandbox });
     for (const inSandbox of [false, true]) {
       const place = { site: name, inSandbox, id: inSandbox ? sandbox?.ID : id };
-      if (inSandbox && hasSandbox === false) continue;
+      // Without `sandbox: true`, the lists can't have entries for the sandbox, so they don't say what's missing either.
+      if (inSandbox && !hasSandbox) continue;
       this.#planKeys(wanted.keys, place);
       this.#planWebhooks(wanted.webhooks, place);
     }
