@@ -24,6 +24,8 @@ export const commandStalls: readonly Stall[] = [
   { name: "restore", before: both(before, backup), work: restore },
   { name: "export-site", before, work: run("export-site", "large", "/dev/null") },
   { name: "import-site", before: both(before, exportSite), work: importSite },
+  { name: "apply, 1,000 new sites", before, work: applySites },
+  { name: "apply --check, 1,000 sites", before: both(before, applySites), work: checkSites },
   { name: "site remove", before, work: run("site", "remove", "large", "--yes") },
 ];
 
@@ -50,6 +52,27 @@ async function undo(target: Target) {
 
 function sandbox(target: Target) {
   return target.command("site", "sandbox", "large");
+}
+
+/** Each with two keys and a webhook. */
+const appliedSites = 1000;
+
+async function applySites(target: Target) {
+  const sites = Array.from({ length: appliedSites }, (_, n) => ({
+    name: `shop${n}`,
+    hostnames: [`shop${n}.test`, `www.shop${n}.test`],
+    keys: [
+      { label: "till", can: ["brands:write"], expires: "never" },
+      { label: "warehouse", scope: "read" },
+    ],
+    webhooks: [{ url: `http://127.0.0.1:9/${n}`, paused: true }],
+  }));
+  await Bun.write(fileIn(target, "sites.json"), JSON.stringify({ sites }, null, 2));
+  await target.command("apply", fileIn(target, "sites.json"), "--yes", "--keys-to", fileIn(target, "keys.jsonl"));
+}
+
+function checkSites(target: Target) {
+  return target.command("apply", fileIn(target, "sites.json"), "--check");
 }
 
 function fileIn({ folder }: Target, name: string): string {

@@ -1,13 +1,13 @@
 // `storefront apply`
 
-import { closeSync, fsyncSync, ftruncateSync, openSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, ftruncateSync, openSync, rmSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
 import { errorMessage, systemErrorCode } from "../lib/errors-for-log.ts";
 import { flushToDiskSync } from "../lib/flush.ts";
 import { escapeControls } from "../lib/text.ts";
 import { ProblemError } from "../model/errors.ts";
-import { isStandardInput } from "../operator/files/standard-streams.ts";
+import { isStandardInput, isStandardOutput } from "../operator/files/standard-streams.ts";
 import {
   applySites,
   checkWebhookUrls,
@@ -67,6 +67,8 @@ async function apply(files: readonly string[], options: ApplyOptions): Promise<v
     throw new UsageError("give - only once, because standard input can only be read once");
   if (keysTo !== undefined && keysToCommand !== undefined)
     throw new UsageError("use either --keys-to or --keys-to-command, not both");
+  if (keysTo === "" || isStandardOutput(keysTo ?? ""))
+    throw new UsageError("--keys-to needs a file name; to pass keys to a program, use --keys-to-command");
   const isTrial = dryRun || check;
   const policy = policyOf(options);
   const { sites, mistakes } = await readSitesFiles(files, policy);
@@ -85,6 +87,7 @@ async function apply(files: readonly string[], options: ApplyOptions): Promise<v
         shown.map(({ line }) => line),
       );
     if (!options.json || isTrial) print(false);
+    else if (!options.yes) for (const { line } of shown) printMessage(line);
     for (const url of unresolved) printMessage(`the hostname in ${url} doesn't resolve at the moment; check it`);
     printMessage(summarize(plan));
     if (isTrial) {
@@ -93,9 +96,10 @@ async function apply(files: readonly string[], options: ApplyOptions): Promise<v
     }
     requireAllowed([...records.values()].filter((count) => count > 0).length, options);
     if (plan.steps.length > 0) {
-      const secrets = openSecretStore(plan, options);
-      confirm(files, options);
-      await withSecrets(secrets, options, () => applySites(engine, sites, settings, plan, records, secrets));
+      await withSecretStore(plan, options, (secrets) => {
+        confirm(files, options);
+        return applySites(engine, sites, settings, plan, records, secrets);
+      });
       printMessage(`applied; the run is ${run}`);
     }
     if (options.json) print(plan.steps.length > 0);
@@ -153,40 +157,35 @@ function confirm(files: readonly string[], { yes }: ApplyOptions): void {
 }
 
 interface OpenSecretStore extends SecretStore {
-  /** Removes what was added but isn't in use. */
-  discard(): void;
-  close(): void;
+  /** Ends it. Removes what was added but isn't in use, except after an error that leaves that open. */
+  close(isUnknown: boolean): void;
 }
 
-async function withSecrets(
-  secrets: OpenSecretStore,
-  { keysTo }: ApplyOptions,
-  work: () => Promise<void>,
+/** @throws UsageError if the plan creates secrets and there's nowhere to put them, ProblemError as `work` or if they can't be stored */
+async function withSecretStore(
+  plan: Plan,
+  options: ApplyOptions,
+  work: (store: SecretStore) => Promise<void>,
 ): Promise<void> {
+  const store = openSecretStore(plan, options);
   try {
-    await work();
+    await work(store);
+    store.close(false);
   } catch (error) {
     // After a lost connection, nobody knows whether the keys were stored.
-    if (error instanceof ProblemError && error.code !== "unavailable") secrets.discard();
-    if (keysTo !== undefined)
-      printMessage(
-        `${keysTo} has the keys and secrets created so far; to continue, run the command again with another file`,
-      );
+    store.close(!(error instanceof ProblemError) || error.code === "unavailable");
     throw error;
-  } finally {
-    secrets.close();
   }
 }
 
-/** @throws UsageError if the plan creates secrets and there's nowhere to put them */
 function openSecretStore({ steps }: Plan, { keysTo, keysToCommand }: ApplyOptions): OpenSecretStore {
   const created = steps.filter(({ sign, kind }) => sign === "+" && (kind === "key" || kind === "webhook")).length;
-  if (created > 0 && keysTo === undefined && keysToCommand === undefined)
-    throw new UsageError(
-      `this creates ${formatCount(created, "key or webhook secret", "keys and webhook secrets")}, which can't be shown again; say where to put them with --keys-to <file> or --keys-to-command <command>`,
-    );
-  if (created === 0) return { add() {}, keep() {}, discard() {}, close() {} };
-  return keysTo === undefined ? commandStore(keysToCommand as string) : fileStore(keysTo);
+  if (created === 0) return { add() {}, keep() {}, close() {} };
+  if (keysTo !== undefined) return fileStore(keysTo);
+  if (keysToCommand !== undefined) return commandStore(keysToCommand);
+  throw new UsageError(
+    `this creates ${formatCount(created, "key or webhook secret", "keys and webhook secrets")}, which can't be shown again; say where to put them with --keys-to <file> or --keys-to-command <command>`,
+  );
 }
 
 function toLines(secrets: readonly IssuedSecret[]): Buffer {
@@ -207,21 +206,29 @@ function fileStore(file: string): OpenSecretStore {
   const descriptor = attempt(() => openSync(file, "wx", 0o600));
   let end = 0;
   let kept = 0;
-  const write = (lines: Buffer) =>
-    attempt(() => {
-      ftruncateSync(descriptor, kept);
-      for (end = kept; end < kept + lines.length; )
-        end += writeSync(descriptor, lines, end - kept, lines.length - (end - kept), end);
-      fsyncSync(descriptor);
-      flushToDiskSync(dirname(file));
-    });
   return {
-    add: (secrets) => write(toLines(secrets)),
+    add: (secrets) =>
+      attempt(() => {
+        ftruncateSync(descriptor, kept);
+        const lines = toLines(secrets);
+        for (end = kept; end < kept + lines.length; )
+          end += writeSync(descriptor, lines, end - kept, kept + lines.length - end, end);
+        fsyncSync(descriptor);
+        flushToDiskSync(dirname(file));
+      }),
     keep: () => {
       kept = end;
     },
-    discard: () => write(Buffer.alloc(0)),
-    close: () => closeSync(descriptor),
+    close(isUnknown) {
+      if (isUnknown) kept = end;
+      attempt(() => ftruncateSync(descriptor, kept));
+      closeSync(descriptor);
+      if (kept === 0) rmSync(file, { force: true });
+      else if (isUnknown)
+        printMessage(
+          `${file} has the keys and secrets created so far; to continue, run the command again with another file`,
+        );
+    },
   };
 }
 
@@ -234,7 +241,8 @@ function commandStore(command: string): OpenSecretStore {
       if (secrets.length === 0) return;
       const { exitCode } = Bun.spawnSync(["sh", "-c", command], {
         stdin: toLines(secrets),
-        stdout: "inherit",
+        // Standard output has our plan.
+        stdout: 2,
         stderr: "inherit",
         timeout: maxCommandMs,
       });
@@ -245,7 +253,6 @@ function commandStore(command: string): OpenSecretStore {
         );
     },
     keep() {},
-    discard() {},
     close() {},
   };
 }

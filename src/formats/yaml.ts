@@ -7,6 +7,7 @@ import {
   isMap,
   isScalar,
   isSeq,
+  Lexer,
   LineCounter,
   type ParsedNode,
   parseDocument,
@@ -19,6 +20,8 @@ import type { ListShape, ObjectShape, ScalarShape, Shape } from "./sites-schema.
 
 /** The first ones are reported. */
 const maxMistakes = 100;
+/** In a file: words, brackets, line breaks and so on. Parsed, each takes about 400 bytes of memory, and a site from `describe` has 200. */
+const maxTokens = 1_500_000;
 /** Values in a file, counting those of an alias each time it's used, so that a few of them can't stand for millions. */
 const maxValues = 500_000;
 
@@ -74,6 +77,9 @@ export class Mistakes {
 
 /** @param file its name, for mistakes @returns the content; what's mistaken is left out */
 export function readYaml(text: string, file: string, shape: Shape, mistakes: Mistakes): unknown {
+  let tokens = 0;
+  for (const _ of new Lexer().lex(text))
+    if (++tokens > maxTokens) throw new ProblemError("too-large", `${file} has too many values; apply it in parts`);
   const lines = new LineCounter();
   // The library compares each key with all others, so a long mapping would take forever. We use a set.
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: false, prettyErrors: false });
@@ -103,6 +109,7 @@ export function formatYaml(value: object): string {
 const syntaxDetails: Readonly<Record<string, string>> = {
   BAD_INDENT: "this line isn't indented enough, or a closing ] or } is missing",
   MULTIPLE_DOCS: "the file has several documents; put all sites below one `sites:`",
+  RESOURCE_EXHAUSTION: "this is nested too deeply",
   TAB_AS_INDENT: "indent with spaces; YAML doesn't allow tabs here",
   BLOCK_AS_IMPLICIT_KEY: "a value can't contain `: `; put it in quotes",
 };

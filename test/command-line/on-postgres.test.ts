@@ -52,6 +52,13 @@ const calls: [command: string, args: string, printed: RegExp, stdin?: string][] 
   ["webhook resume", "1", /^resumed webhook 1\n$/],
   ["webhook rewind", "1 --since 1h", /^webhook 1 will continue after 0\.0, 3 changes behind\n$/],
   ["site show", "shop", /\nWebhooks +1\n/],
+  ["describe", "shop", /^# yaml-language-server: .*\nsites:\n {2}- name: shop\n {4}hostnames: \[shop\.example\]\n/],
+  [
+    "apply",
+    "- --yes --keys-to new.jsonl",
+    /^~ site toys: suspended no → yes\n\+ key ERP at toys: read\n1 to create, 1 to change, 0 to remove; .*\napplied; the run is \w{8}\n$/,
+    "sites: [{name: toys, suspended: true, keys: [{label: ERP, scope: read}]}]",
+  ],
   ["operator add", "anna", /^1\n/],
   ["operator add", "ben --site toys --json", /"sites": \[\s*"toys"\s*\]/],
   ["operator set", "ben --site shop --json", /"sites": \[\s*"shop"\s*\]/],

@@ -24,7 +24,7 @@ import { parseDuration } from "./options.ts";
 import { isAge, parseDeliveryStart, parseUtcTime } from "./points.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** Of all files together, in bytes. Reading a file takes about a hundred times its size in memory. */
+/** Of all files together, in bytes. */
 const maxBytes = 4 << 20;
 
 /**
