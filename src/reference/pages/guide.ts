@@ -24,6 +24,7 @@ import operatingMonitoring from "../../../docs/operating/monitoring.md" with { t
 import operatingPostgresql from "../../../docs/operating/postgresql.md" with { type: "text" };
 import operatingRecords from "../../../docs/operating/records.md" with { type: "text" };
 import operatingSites from "../../../docs/operating/sites.md" with { type: "text" };
+import operatingSitesAsCode from "../../../docs/operating/sites-as-code.md" with { type: "text" };
 import operatingStart from "../../../docs/operating/start.md" with { type: "text" };
 import operating from "../../../docs/operating.md" with { type: "text" };
 import pagingAndFiltering from "../../../docs/paging-and-filtering.md" with { type: "text" };
@@ -86,6 +87,7 @@ export const manual = {
   operating,
   "operating/start": operatingStart,
   "operating/sites": operatingSites,
+  "operating/sites-as-code": operatingSitesAsCode,
   "operating/records": operatingRecords,
   "operating/history": operatingHistory,
   "operating/backup": operatingBackup,
