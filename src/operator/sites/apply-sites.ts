@@ -79,7 +79,7 @@ export interface WantedWebhook {
   readonly since: DeliveryStart;
 }
 
-export interface PlanOptions {
+interface PlanOptions {
   /** Whether to remove what isn't in the file. */
   readonly prune: boolean;
   readonly policy: AddressPolicy;

@@ -43,7 +43,7 @@ export function isLive({ SandboxOf, Importing }: SiteRecord): boolean {
   return SandboxOf === "" && Importing === "";
 }
 
-export interface SiteIndex {
+interface SiteIndex {
   /** By the live site's ID. */
   readonly sandboxes: ReadonlyMap<number, SiteRecord>;
   /** By site ID: keys that can be used, or could if they hadn't expired. A key that was rotated is in its replacement's hands. */
