@@ -13,7 +13,7 @@ export function describeCommand(): Command {
   return withCommonOptions(new Command("describe"))
     .description("print sites with their keys and webhooks as a YAML file for `apply`")
     .argument("[names...]", "names of the sites, see `site list` (default: all)")
-    .addHelpText("after", "\nThe file contains no keys, secrets, records or operators.")
+    .addHelpText("after", "\nThe file contains webhook URLs, but no keys, secrets, records or operators.")
     .action(async (names: readonly string[], options: CommonOptions) => {
       const sites = await withEngine(options, (engine) => describeSites(engine, names, Date.now()));
       const schema = `# yaml-language-server: $schema=${ownUrl(toConfig())}${sitesSchemaPath}`;
