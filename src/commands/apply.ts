@@ -98,7 +98,10 @@ async function apply(files: readonly string[], options: ApplyOptions): Promise<v
     if (plan.steps.length > 0) {
       await withSecretStore(plan, options, (secrets) => {
         confirm(files, options);
-        return applySites(engine, sites, settings, plan, records, secrets);
+        return applySites(engine, sites, settings, plan, records, secrets).then((unused) => {
+          for (const url of unused)
+            printMessage(`another run created the webhook ${url} at the same time; its secret here isn't in use`);
+        });
       });
       printMessage(`applied; the run is ${run}`);
     }

@@ -357,7 +357,7 @@ describe.each(engines)("sites as code on $name", (kind) => {
     ]);
   });
 
-  test("an incomplete webhook is replaced, and an expired key isn't created", async () => {
+  test("an incomplete webhook is completed, and an expired key isn't created", async () => {
     await createSite(engine, "garden", {}, 1);
     const values = {
       Site: String((await getSite(engine, "garden")).ID),

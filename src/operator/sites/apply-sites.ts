@@ -6,7 +6,7 @@
 //    in the plan, so two runs at once don't create anything twice, and a run that was interrupted is continued by the next one.
 //
 // Secrets are handed over before anything that needs them is stored. If the run is then killed, the worst that's left is a secret that nothing accepts,
-// or a webhook without a secret. The next run replaces that webhook.
+// or a webhook without a secret. The next run completes that webhook.
 
 import type { KeyEntry, SiteEntry, WebhookEntry } from "../../formats/sites-schema.ts";
 import type { Mistakes } from "../../formats/yaml.ts";
@@ -21,13 +21,7 @@ import { key as keyResource } from "../../resources/key.ts";
 import { site as siteResource } from "../../resources/site.ts";
 import { webhook as webhookResource } from "../../resources/webhook.ts";
 import { readSystemRecords } from "../../system/read-system-records.ts";
-import {
-  commitSystemChanges,
-  toCreateIntent,
-  toDeleteIntent,
-  toInstant,
-  toUpdateIntent,
-} from "../../system/system-changes.ts";
+import { commitSystemChanges, toCreateIntent, toInstant, toUpdateIntent } from "../../system/system-changes.ts";
 import {
   type KeyRecord,
   type SiteRecord,
@@ -106,6 +100,8 @@ export interface Step {
   readonly changes?: readonly RecordChange[];
   /** The site to remove. */
   readonly removed?: SiteRecord;
+  /** The webhook to complete after the transaction, because its creator was killed or is still at work. */
+  readonly incomplete?: { readonly record: WebhookRecord; readonly since: DeliveryStart };
   /** What else there's to do, after the transaction. */
   readonly run?: (engine: Engine) => Promise<unknown>;
 }
@@ -414,7 +410,7 @@ class Planner {
       const isIncomplete = found && this.#present.webhooks.get(found.ID)?.status === "incomplete";
       if (!found) created++;
       if (!found || isIncomplete) this.#steps.push(this.#createWebhook(one, found, place));
-      else this.#changeWebhook(one, found, place);
+      if (found) this.#changeWebhook(one, found, place);
     }
     for (const { ID, URL: url } of free)
       this.#prune({
@@ -458,31 +454,32 @@ class Planner {
     return "mistake";
   }
 
-  /** @param incomplete a webhook without a secret, to be replaced */
+  /** @param incomplete a webhook without a secret, to be completed */
   #createWebhook({ entry, url, since }: WantedWebhook, incomplete: WebhookRecord | undefined, place: Place): Step {
     const now = this.#now;
     const { resources = [], paused } = entry;
     const details = [...(resources.length > 0 ? [resources.join(", ")] : []), ...(paused ? ["paused"] : [])];
     const step: Step = { ...where(place), sign: "+", kind: "webhook", name: url, details, changes: [] };
     if (place.id === undefined) return step;
+    const pause = paused ? { Paused: toInstant(now), Reason: operatorPause } : { Paused: "", Reason: "" };
+    if (incomplete) {
+      const isChanged = paused !== undefined && paused !== (incomplete.Paused !== "");
+      const intent = toUpdateIntent(webhookResource, incomplete.ID, pause, now);
+      return {
+        ...step,
+        changes: isChanged ? [{ intent, rank: "other" }] : [],
+        incomplete: { record: incomplete, since },
+      };
+    }
     const values = {
       Site: String(place.id),
       URL: url,
       Resources: [...new Set(resources)].join(" "),
       Created: toInstant(now),
-      ...(paused ? { Paused: toInstant(now), Reason: operatorPause } : {}),
+      ...pause,
     };
-    const create = {
-      intent: toCreateIntent(webhookResource, values, now),
-      rank: "other",
-      webhook: { step, since },
-    } as const;
-    // Its creator may still be at work, so a new record decides who may store the secret.
-    const replaced = incomplete && {
-      intent: toDeleteIntent(webhookResource, incomplete.ID, now),
-      rank: "other" as const,
-    };
-    return { ...step, changes: [...(replaced ? [replaced] : []), create] };
+    const intent = toCreateIntent(webhookResource, values, now);
+    return { ...step, changes: [{ intent, rank: "other", webhook: { step, since } }] };
   }
 
   #changeWebhook({ entry, url }: WantedWebhook, webhook: WebhookRecord, place: Place): void {
@@ -604,6 +601,7 @@ async function countRecords(engine: Engine, { ID: id }: SiteRecord): Promise<num
  * Applies a plan. All or none of the sites, keys and webhooks are created, except those of new sandboxes.
  * @param confirmed what may be done
  * @param removedRecords from `countRemovedRecords`; a site that has got its first record since isn't removed
+ * @returns the URLs of webhooks that another run has completed, so that the secrets handed over here aren't in use
  * @throws ProblemError `conflict` if something in the database has changed so that more would have to be done. Running it again then continues
  */
 export async function applySites(
@@ -613,7 +611,7 @@ export async function applySites(
   confirmed: Plan,
   removedRecords: ReadonlyMap<number, number>,
   secrets: SecretStore,
-): Promise<void> {
+): Promise<readonly string[]> {
   const texts = new Set(confirmed.steps.map(stepText));
   const planAgain = (present: PresentSites) => {
     const { steps } = planSites(present, wanted, options, Date.now());
@@ -625,11 +623,12 @@ export async function applySites(
   };
   const plan = async () => planAgain(await readPresentSites(engine));
   for (const { removed } of await plan()) if (removed) await removeIfAsPlanned(engine, removed, removedRecords);
-  await commitRecords(engine, planAgain, secrets);
+  const unused = await commitRecords(engine, planAgain, secrets);
   const copies = (await plan()).filter(({ kind }) => kind === "sandbox");
   for (const { run } of copies) await run?.(engine);
-  if (copies.length > 0) await commitRecords(engine, planAgain, secrets);
+  const others = copies.length > 0 ? await commitRecords(engine, planAgain, secrets) : [];
   for (const { run } of await plan()) await run?.(engine);
+  return [...unused, ...others];
 }
 
 async function removeIfAsPlanned(
@@ -645,30 +644,35 @@ async function removeIfAsPlanned(
   await removeSite(engine, site.Name, Date.now());
 }
 
-/** Commits the records in one transaction, then completes the webhooks that it has created. */
+/** Commits the records in one transaction, then completes webhooks. @returns the URLs of those that another run has completed */
 async function commitRecords(
   engine: Engine,
   planAgain: (present: PresentSites) => readonly Step[],
   secrets: SecretStore,
-): Promise<void> {
+): Promise<readonly string[]> {
   const present = await readPresentSites(engine);
+  let steps: readonly Step[] = [];
   let changes: readonly RecordChange[] = [];
   const bodies = await commitSystemChanges(engine, (system) => {
-    const found = planAgain({ ...present, system }).flatMap((step) => step.changes ?? []);
+    steps = planAgain({ ...present, system });
+    const found = steps.flatMap((step) => step.changes ?? []);
     changes = found.toSorted((a, b) => ranks.indexOf(a.rank) - ranks.indexOf(b.rank));
     secrets.add(changes.flatMap(({ secret }) => secret ?? []));
     return changes.map(({ intent }) => intent);
   });
   secrets.keep();
   const created = changes.flatMap(({ webhook }, at) =>
-    webhook
-      ? [{ ...webhook, record: JSON.parse(bodies[at] as string) as WebhookRecord, secret: createWebhookSecret() }]
-      : [],
+    webhook ? [{ ...webhook, record: JSON.parse(bodies[at] as string) as WebhookRecord }] : [],
   );
-  secrets.add(created.map(({ step, record, secret }) => ({ ...secretOf(step), url: record.URL, secret })));
+  const incomplete = steps.flatMap((step) => (step.incomplete ? [{ step, ...step.incomplete }] : []));
+  const webhooks = [...created, ...incomplete].map((webhook) => ({ ...webhook, secret: createWebhookSecret() }));
+  secrets.add(webhooks.map(({ step, record, secret }) => ({ ...secretOf(step), url: record.URL, secret })));
   secrets.keep();
-  for (const { record, since, secret } of created) {
+  const unused: string[] = [];
+  for (const { record, since, secret } of webhooks) {
     const start = await resolveDeliveryStart(engine, Number(record.Site), since);
-    await saveNewWebhook(engine, record.ID, start, secret, Date.now());
+    const { isSaved } = await saveNewWebhook(engine, record.ID, start, secret, Date.now());
+    if (!isSaved) unused.push(record.URL);
   }
+  return unused;
 }
