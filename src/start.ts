@@ -202,6 +202,7 @@ export async function startAdmin(
     {
       ...{ now: Date.now, ...parts, log },
       webhookAllow: config.webhookAllow,
+      trustProxy: config.trustProxy,
       singleSignOn: config.singleSignOn,
       allowsLinks: config.signInLinks,
     },

@@ -11,7 +11,8 @@ import { randomText } from "../lib/text.ts";
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import type { Right } from "../model/operator-role.ts";
-import { canManage, hasRight, managedSites } from "../operator/operators/operators.ts";
+import { consoleActor } from "../operator/journal/events.ts";
+import { canManage, hasRight, type ListedOperator, managedSites } from "../operator/operators/operators.ts";
 import { getSite, listSites, UnknownSiteError } from "../operator/sites/sites.ts";
 import type { SiteRecord } from "../system/system-records.ts";
 import { withActor } from "../system/with-actor.ts";
@@ -21,7 +22,7 @@ import type { AdminContent, AdminRequestContext, AdminRoute } from "./handler.ts
 import { IdempotentResponses } from "./idempotent-responses.ts";
 import { type ReceivedBody, readJsonObject } from "./json-body.ts";
 import { OperatorReads } from "./long-work.ts";
-import { requireOwnPage, requireSession, type Session, type SessionDependencies } from "./session.ts";
+import { browserAddress, requireOwnPage, requireSession, type Session, type SessionDependencies } from "./session.ts";
 
 export interface ActionDependencies extends SessionDependencies {
   /** The public listener's URL. */
@@ -80,9 +81,35 @@ export function toRoutes(actions: readonly Action[], dependencies: ActionDepende
     const [method, path] = action;
     const route = routes.get(path) ?? {};
     routes.set(path, route);
-    route[method] = (context) => respondToAction(action, context, shared);
+    route[method] = (context) =>
+      respondToAction(action, context, shared).catch((error) => {
+        if (error instanceof RefusedActionError) recordRefusal(error, action, context, dependencies);
+        throw error;
+      });
   }
   return routes;
+}
+
+/** Thrown if an operator's role or sites don't allow an action. */
+class RefusedActionError extends ProblemError {
+  readonly operator: ListedOperator;
+
+  constructor(operator: ListedOperator, detail: string) {
+    super("forbidden", detail);
+    this.operator = operator;
+  }
+}
+
+/** Nobody waits for it. Names the action by its path's pattern, because the path can be anything. */
+function recordRefusal(
+  { operator: { ID, Name } }: RefusedActionError,
+  [method, path]: Action,
+  { request }: AdminRequestContext,
+  dependencies: ActionDependencies,
+): void {
+  const address = browserAddress(dependencies, request);
+  const event = { kind: "refused-action", operator: ID, name: `${method} ${path}`, address } as const;
+  void dependencies.repeatedEvents.add(event, consoleActor(Name));
 }
 
 /** A repeated write gets its first response. @throws ProblemError */
@@ -116,7 +143,7 @@ async function runAction(
   const call: ActionContext = {
     ...dependencies,
     ...context,
-    engine: withActor(engine, `console:${operator.Name}`, runId),
+    engine: withActor(engine, consoleActor(operator.Name), runId),
     run: runId,
     session,
     needs,
@@ -137,7 +164,7 @@ async function runAction(
 
 export function requireOperatorOfAllSites({ operator }: Session): void {
   if (operator.siteNames === undefined) return;
-  throw new ProblemError("forbidden", "only operators of all sites can do this");
+  throw new RefusedActionError(operator, "only operators of all sites can do this");
 }
 
 const whatRightsAllow: Readonly<Record<Right, string>> = {
@@ -153,7 +180,7 @@ async function requireRight(request: WireRequest, needs: Right, dependencies: Ac
   requireOwnPage(request, session.operator);
   if (hasRight(session.operator, needs)) return session;
   const hint = "ask an admin to change it";
-  throw new ProblemError("forbidden", `your role doesn't let you ${whatRightsAllow[needs]}; ${hint}`);
+  throw new RefusedActionError(session.operator, `your role doesn't let you ${whatRightsAllow[needs]}; ${hint}`);
 }
 
 /**

@@ -13,6 +13,7 @@ import { allActions } from "./api/all.ts";
 import { type ConsoleScript, consoleRoutes } from "./console.ts";
 import { AdminHandler, type AdminRoute, type AdminRoutes } from "./handler.ts";
 import { OpenImports } from "./open-imports.ts";
+import { RepeatedEvents } from "./repeated-events.ts";
 import { sessionRoutes } from "./session.ts";
 import { SingleSignOn } from "./single-sign-on.ts";
 import { TrafficHistory } from "./traffic.ts";
@@ -22,7 +23,7 @@ interface AdminOptions extends Pick<ListenOptions, "host" | "port" | "tls" | "re
   readonly hostnames: readonly string[];
 }
 
-interface AdminDependencies extends ActionDependencies {
+interface AdminDependencies extends Omit<ActionDependencies, "repeatedEvents"> {
   readonly log: Logger;
   /** Undefined if operators only sign in with links. */
   readonly singleSignOn: SingleSignOnSettings | undefined;
@@ -40,9 +41,10 @@ export function serveAdmin({ hostnames, ...options }: AdminOptions, dependencies
   const imports = new OpenImports(dependencies.now, (error) =>
     dependencies.log.error({ err: error }, "an import failed"),
   );
+  const repeatedEvents = new RepeatedEvents(dependencies.engine, dependencies);
   const stopping = new AbortController();
   const handler = new AdminHandler(
-    createAdminRoutes(dependencies, traffic, imports, stopping.signal),
+    createAdminRoutes({ ...dependencies, repeatedEvents }, traffic, imports, stopping.signal),
     hostnames,
     dependencies,
   );
@@ -56,12 +58,13 @@ export function serveAdmin({ hostnames, ...options }: AdminOptions, dependencies
       traffic.stop();
       await imports.stop();
       await listener.stop(seconds, idleSeconds);
+      await repeatedEvents.stop();
     },
   };
 }
 
 function createAdminRoutes(
-  dependencies: AdminDependencies,
+  dependencies: AdminDependencies & ActionDependencies,
   traffic: TrafficHistory,
   imports: OpenImports,
   stopping: AbortSignal,

@@ -2,11 +2,14 @@
 // listener's own pages.
 
 import type { Logger } from "pino";
+import { clientAddress } from "../http/authorization/client-network.ts";
+import { randomText } from "../lib/text.ts";
 import { type Limit, TokenBuckets } from "../lib/token-buckets.ts";
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import { rightsOf } from "../model/operator-role.ts";
 import { systemSite } from "../model/system-site.ts";
+import { consoleActor, recordEvent, recordSignIn } from "../operator/journal/events.ts";
 import type { ListedOperator } from "../operator/operators/operators.ts";
 import {
   findSession,
@@ -21,6 +24,7 @@ import type { Snapshot } from "../store/memory/snapshot.ts";
 import type { SiteViews } from "../store/reads/site-views.ts";
 import { sitesAndOperatorsIn } from "../system/read-system-records.ts";
 import type { OperatorRecord, SystemRecords } from "../system/system-records.ts";
+import { withActor } from "../system/with-actor.ts";
 import type { HeaderFields } from "../wire/header-fields.ts";
 import type { WireRequest } from "../wire/request.ts";
 import type { SessionInfo, SessionResponse, SignInBody, SignInWaysInfo } from "./api/types.ts";
@@ -28,6 +32,7 @@ import { SignInBodies } from "./awaited-bodies.ts";
 import type { AdminContent, AdminRoute } from "./handler.ts";
 import { parseText, type ReceivedBody, readJsonObject } from "./json-body.ts";
 import type { SingleSignOn } from "./single-sign-on.ts";
+import type { RepeatedEvents } from "./repeated-events.ts";
 
 export interface Session {
   readonly operator: ListedOperator;
@@ -42,6 +47,16 @@ export interface SessionDependencies {
   readonly siteViews: SiteViews;
   /** In milliseconds since 1970. */
   readonly now: () => number;
+  readonly repeatedEvents: RepeatedEvents;
+  /** Whether a proxy adds the client's address to `X-Forwarded-For`. */
+  readonly trustProxy: boolean;
+}
+
+/** For the administration log. Includes the proxy's own address, because only a trustworthy proxy's word counts. */
+export function browserAddress({ trustProxy }: Pick<SessionDependencies, "trustProxy">, request: WireRequest): string {
+  const { address } = request;
+  const client = trustProxy ? clientAddress(request, true) : undefined;
+  return client === undefined || client === address ? address : `${client} via ${address}`;
 }
 
 /** For failed sign-ins of all clients together. It's only there to limit the work, because links are too long to guess. */
@@ -106,7 +121,12 @@ export function sessionRoutes(
         async DELETE({ request }) {
           const { operator } = await requireSession(request, dependencies);
           requireOwnPage(request, operator);
-          await signOutEverywhere(dependencies.engine, operator.Name);
+          const actor = consoleActor(operator.Name);
+          await signOutEverywhere(
+            withActor(dependencies.engine, actor, randomText(8)),
+            operator.Name,
+            dependencies.now(),
+          );
           await onSignOut(operator.ID, true);
           return signedOutResponse(request);
         },
@@ -117,17 +137,19 @@ export function sessionRoutes(
 
 /** The body has a `link` or `singleSignOn`, and `insteadOf` to replace the session of the operator with that ID. */
 async function respondToSignIn(request: WireRequest, context: SessionContext): Promise<AdminContent> {
-  const { engine, now, buckets, bodies, rules, log } = context;
+  const { engine, now, bodies, rules, log } = context;
   const input = await bodies.withBodyTimeout(readJsonObject<SignInBody>(request, maxSignInBytes));
   const link = input.singleSignOn === true ? secretOfReturned(request, context) : parseText(input, "link");
   const { session: present } = await findRequestSession(request, context);
-  const { secret, by, ...session } = await limitFailedSignIns(buckets, now(), async () => {
+  const address = browserAddress(context, request);
+  const { secret, by, ...session } = await limitFailedSignIns(address, context, async () => {
     if (present) await requireAgreement(present, link, input, context);
     return signIn(engine, link, now(), rules);
   });
+  await recordSignIn(engine, { operator: session.operator, way: by, address }, now());
   if (present && present.operator.ID !== session.operator.ID) await endSessionsOf(request, present, context);
   if (by === "break-glass")
-    log.warn({ operator: session.operator.Name, address: request.address }, "signed in with a break-glass link");
+    log.warn({ operator: session.operator.Name, address }, "signed in with a break-glass link");
   const content = toSessionContent(session, context);
   const cookie = toCookie(request.headers, secret, session.expiresAt - now());
   return { ...content, headers: { ...content.headers, "Set-Cookie": cookie } };
@@ -143,11 +165,13 @@ function secretOfReturned({ headers }: WireRequest, { singleSignOn }: SignInOpti
 async function endSessionsOf(
   { headers }: WireRequest,
   { operator }: Session,
-  { engine, onSignOut }: SessionContext,
+  { engine, onSignOut, now }: SessionContext,
 ): Promise<void> {
   // `onSignOut` goes first, because it lets running imports continue without the session. Otherwise, their next check would stop them.
   await onSignOut(operator.ID, false);
   for (const secret of sessionSecretsIn(headers)) await signOutSession(engine, secret);
+  const { ID, Name } = operator;
+  await recordEvent(engine, { kind: "sign-out", operator: ID, name: Name }, now(), consoleActor(Name));
 }
 
 export async function requireSession(request: WireRequest, dependencies: SessionDependencies): Promise<Session> {
@@ -208,17 +232,19 @@ async function readSystemSnapshot(siteViews: SiteViews): Promise<Snapshot> {
   return (await siteViews.getUpToDate(systemSite)) as Snapshot;
 }
 
-/** @throws ProblemError `too-many-requests` instead of `unauthorized` after too many failures */
+/** Records failures. @throws ProblemError `too-many-requests` instead of `unauthorized` after too many of them */
 async function limitFailedSignIns<T>(
-  buckets: TokenBuckets<"sign-in">,
-  now: number,
+  address: string,
+  { buckets, now, repeatedEvents }: Pick<SessionContext, "buckets" | "now" | "repeatedEvents">,
   attempt: () => Promise<T>,
 ): Promise<T> {
   try {
     return await attempt();
   } catch (error) {
     if (!(error instanceof ProblemError) || error.code !== "unauthorized") throw error;
-    if (buckets.consumeToken("sign-in", failedSignInLimit, now) !== undefined) throw error;
+    // Nobody waits for it, so that a stranger can't tell how long it took.
+    void repeatedEvents.add({ kind: "refused-sign-in", address }, "console");
+    if (buckets.consumeToken("sign-in", failedSignInLimit, now()) !== undefined) throw error;
     throw new ProblemError("too-many-requests", "too many failed sign-ins; try again in a minute", {
       retryAfterSeconds: 60,
     });

@@ -187,7 +187,7 @@ function signOutCommand(): Command {
     .description("sign an operator out of all devices, and cancel their unused links")
     .argument("<name>", "name of the operator, see `operator list`")
     .action(async (name: string, options: CommonOptions) => {
-      await withEngine(options, (engine) => signOutEverywhere(engine, name));
+      await withEngine(options, (engine) => signOutEverywhere(engine, name, Date.now()));
       printResult(options, {}, []);
       printMessage(`signed out ${name}`);
     });

@@ -93,7 +93,7 @@ async function link(call: ActionContext): Promise<LinkResponse> {
 
 async function signOut(call: ActionContext, imports: OpenImports) {
   const { ID, Name } = await operatorIn(call);
-  await signOutEverywhere(call.engine, Name);
+  await signOutEverywhere(call.engine, Name, call.now());
   await imports.endImportsOf(ID, true);
   return {};
 }

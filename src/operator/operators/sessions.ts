@@ -7,6 +7,7 @@ import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { readSystemRecords } from "../../system/read-system-records.ts";
 import type { SystemRecords } from "../../system/system-records.ts";
+import { recordEvent } from "../journal/events.ts";
 import { findOperator, type ListedOperator, requireOperator } from "./operators.ts";
 
 const linkLifetimeMs = 10 * 60_000;
@@ -63,6 +64,7 @@ export async function createSignInLink(
     );
   const secret = randomText(secretLength);
   await engine.saveCredential(toCredential(secret, kind, ID, now + linkLifetimeMs), now);
+  await recordEvent(engine, { kind: "link", operator: ID, name, detail: kind }, now);
   return secret;
 }
 
@@ -74,9 +76,10 @@ export async function allowSingleSignOn(engine: Engine, secret: string, operator
 }
 
 /** Also invalidates unused links. @throws ProblemError `not-found` */
-export async function signOutEverywhere(engine: Engine, name: string): Promise<void> {
+export async function signOutEverywhere(engine: Engine, name: string, now: number): Promise<void> {
   const { ID } = requireOperator(await readSystemRecords(engine), name);
   await engine.deleteCredentials(ID);
+  await recordEvent(engine, { kind: "sign-out", operator: ID, name, detail: "everywhere" }, now);
 }
 
 /** Uses a link up and starts a session. @throws ProblemError `unauthorized` if the secret is unknown, used, too old or not allowed by `rules` */

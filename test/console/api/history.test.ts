@@ -266,7 +266,7 @@ describe.each(engines)("the history in the console on $name", (kind) => {
   const removed = "was signed out or removed";
   const ends: [string, string, (ben: ConsoleClient) => Promise<unknown>][] = [
     ["is removed", removed, () => removeOperator(server.engine, "ben", Date.now())],
-    ["is signed out everywhere", removed, () => signOutEverywhere(server.engine, "ben")],
+    ["is signed out everywhere", removed, () => signOutEverywhere(server.engine, "ben", Date.now())],
     ["signs out", removed, (ben) => ben.call("DELETE", "/session")],
     [
       "loses the site",

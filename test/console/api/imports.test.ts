@@ -283,7 +283,7 @@ describe.each(engines)("imports on $name", (kind) => {
 
   const endsOnBoth: [string, (ben: ConsoleClient) => Promise<unknown>][] = [
     ["is removed", () => removeOperator(server.engine, "ben", Date.now())],
-    ["is signed out everywhere", () => signOutEverywhere(server.engine, "ben")],
+    ["is signed out everywhere", () => signOutEverywhere(server.engine, "ben", Date.now())],
   ];
   const ends: typeof endsOnBoth = [
     ["ends all sessions in the console", (ben) => ben.call("DELETE", "/sessions")],
@@ -505,7 +505,7 @@ describe.each(engines)("imports on $name", (kind) => {
     await ended(path, ben);
     await ben.call("POST", `${path}/run`, {});
     await waitForRows(path, ben);
-    await signOutEverywhere(server.engine, "ben");
+    await signOutEverywhere(server.engine, "ben", Date.now());
     const { state, error, revisions } = await ended(path, await server.signIn("ben"));
     expect([state, error.detail]).toEqual([
       "failed",

@@ -71,7 +71,7 @@ describe("signing in", () => {
     let digest = "";
     const late = async (session: Credential, now: number) => {
       ({ digest } = session);
-      await signOutEverywhere(engine, "anna");
+      await signOutEverywhere(engine, "anna", Date.now());
       await engine.saveCredential(session, now);
     };
     const result = await signIn({ ...engine, saveCredential: late }, link, time).catch((error) => error.code);
@@ -228,7 +228,7 @@ describe("a session", () => {
     const [ben, carl] = [await server.signIn("ben"), await server.signIn("carl")];
     const [unused, name] = [secretIn(await server.link("ben")), ben.cookie.split("=")[0]];
     await removeOperator(server.engine, "ben", time);
-    await signOutEverywhere(server.engine, "carl");
+    await signOutEverywhere(server.engine, "carl", time);
     const of = async (cookie: string) =>
       (await fetch(`${server.adminUrl}/operator/session`, { headers: { Cookie: cookie } })).json();
     const [revoked, unknown] = [true, false].map((isRevoked) => ({ operator: null, isRevoked }));
@@ -263,7 +263,7 @@ describe("a session", () => {
 
   const ends: [string, () => Promise<unknown>, number][] = [
     ["was removed", () => removeOperator(server.engine, "ben", time), 401],
-    ["was signed out", () => signOutEverywhere(server.engine, "ben"), 401],
+    ["was signed out", () => signOutEverywhere(server.engine, "ben", Date.now()), 401],
     ["may no longer manage the site", () => setOperator(server.engine, "ben", { sites: ["toys"] }, time), 404],
     ["may only read", () => setOperator(server.engine, "ben", { role: "viewer" }, time), 403],
   ];

@@ -88,7 +88,7 @@ const edits: [name: string, edit: () => Promise<void>, send: string, done: () =>
 
 test.each(edits)("the edit of %s is sent after the operator signs in again", async (_, edit, send, done) => {
   await edit();
-  await signOutEverywhere(server.engine, "anna");
+  await signOutEverywhere(server.engine, "anna", Date.now());
   await view.button(send).click();
   await page.getByText("You’ve been signed out").waitFor();
   await view.field("Link").fill(await server.link("anna"));

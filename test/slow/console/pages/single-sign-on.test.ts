@@ -64,7 +64,7 @@ test("people return to the page they came from, and their edits survive the end 
   expect(page.url()).toBe(`${home}/#/shop/brands/1`);
 
   await page.getByRole("textbox", { name: /^Name/ }).fill("Acme of anna");
-  await signOutEverywhere(server.engine, "anna");
+  await signOutEverywhere(server.engine, "anna", Date.now());
   await button("Save").click();
   await page.getByRole("dialog", { name: "You’ve been signed out" }).waitFor();
   expect(await findingsInBothSchemes(page)).toEqual([]);
