@@ -93,22 +93,25 @@ export function toRoutes(actions: readonly Action[], dependencies: ActionDepende
 /** Thrown if an operator's role or sites don't allow an action. */
 class RefusedActionError extends ProblemError {
   readonly operator: ListedOperator;
+  /** The right it takes. */
+  readonly needs: Right | "all-sites";
 
-  constructor(operator: ListedOperator, detail: string) {
+  constructor(operator: ListedOperator, needs: RefusedActionError["needs"], detail: string) {
     super("forbidden", detail);
     this.operator = operator;
+    this.needs = needs;
   }
 }
 
 /** Nobody waits for it. Names the action by its path's pattern, because the path can be anything. */
 function recordRefusal(
-  { operator: { ID, Name } }: RefusedActionError,
+  { operator: { ID, Name }, needs }: RefusedActionError,
   [method, path]: Action,
   { request }: AdminRequestContext,
   dependencies: ActionDependencies,
 ): void {
   const address = browserAddress(dependencies, request);
-  const event = { kind: "refused-action", operator: ID, name: `${method} ${path}`, address } as const;
+  const event = { kind: "refused-action", operator: ID, name: `${method} ${path}`, detail: needs, address } as const;
   void dependencies.repeatedEvents.add(event, consoleActor(Name));
 }
 
@@ -164,7 +167,7 @@ async function runAction(
 
 export function requireOperatorOfAllSites({ operator }: Session): void {
   if (operator.siteNames === undefined) return;
-  throw new RefusedActionError(operator, "only operators of all sites can do this");
+  throw new RefusedActionError(operator, "all-sites", "only operators of all sites can do this");
 }
 
 const whatRightsAllow: Readonly<Record<Right, string>> = {
@@ -180,7 +183,7 @@ async function requireRight(request: WireRequest, needs: Right, dependencies: Ac
   requireOwnPage(request, session.operator);
   if (hasRight(session.operator, needs)) return session;
   const hint = "ask an admin to change it";
-  throw new RefusedActionError(session.operator, `your role doesn't let you ${whatRightsAllow[needs]}; ${hint}`);
+  throw new RefusedActionError(session.operator, needs, `your role doesn't let you ${whatRightsAllow[needs]}; ${hint}`);
 }
 
 /**

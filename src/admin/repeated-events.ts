@@ -1,4 +1,4 @@
-// Records what people can repeat as often as they like: refused sign-ins, refused actions and downloads. A flood of these mustn't fill the journal, or
+// Records what people can repeat as often as they like: refused sign-ins, refused actions, downloads and imports. A flood of these mustn't fill the journal, or
 // delay other writes.
 //
 // The first one is recorded at once. Those like it are counted, and recorded as one event at the end of each minute. So strangers cause at most two
@@ -7,22 +7,14 @@
 import type { Logger } from "pino";
 import { errorMessage } from "../lib/errors-for-log.ts";
 import type { Engine } from "../model/engine.ts";
-import { type AdministrationEvent, recordEvents } from "../operator/journal/events.ts";
+import { type AttributedEvent, type AuditEvent, recordEvents } from "../operator/journal/events.ts";
 
 const minuteMs = 60_000;
 /** Events of one actor, and of all, that are told apart. The rest is counted by actor and kind. */
 const maxOfActor = 20;
-const maxEvents = 1000;
+const maxEvents = 200;
 /** Addresses that are told apart, per event. */
-const maxAddresses = 1000;
-
-/** Who did it: `console:<name>`, or `console` for someone who isn't signed in. */
-type Actor = `console:${string}` | "console";
-
-interface AttributedEvent {
-  readonly event: AdministrationEvent;
-  readonly actor: Actor;
-}
+const maxAddresses = 100;
 
 interface Counted extends AttributedEvent {
   /** Since it was last recorded. */
@@ -48,8 +40,11 @@ export class RepeatedEvents {
     this.#options = options;
   }
 
-  /** Resolves once the event is on durable storage, or right away if it was only counted. Logs a failure. */
-  async add(sent: AdministrationEvent, actor: Actor): Promise<void> {
+  /**
+   * Resolves once the event is on durable storage, or right away if it was only counted. Logs a failure.
+   * @param actor `console:<name>`, or `console` for someone who isn't signed in
+   */
+  async add(sent: AuditEvent, actor: `console:${string}` | "console", run?: string): Promise<void> {
     const { key, event, found } = this.#find({ event: sent, actor });
     if (found) {
       found.count++;
@@ -58,7 +53,7 @@ export class RepeatedEvents {
     }
     this.#counted.set(key, { event, actor, count: 0, addresses: new Set() });
     this.#startMinute();
-    await this.#record([{ event, actor }]);
+    await this.#record([{ event, actor, run }]);
   }
 
   /** What this is counted as: at a limit, only with its actor and kind. */
@@ -66,8 +61,9 @@ export class RepeatedEvents {
     const { address: _, ...told } = event;
     const key = JSON.stringify([actor, told]);
     const found = this.#counted.get(key);
+    if (found) return { key, event, found };
     const own = [...this.#counted.values()].filter((one) => one.actor === actor);
-    if (found || (own.length < maxOfActor && this.#counted.size < maxEvents)) return { key, event, found };
+    if (own.length < maxOfActor && this.#counted.size < maxEvents) return { key, event, found };
     const rest = { kind: event.kind, operator: event.operator };
     const restKey = JSON.stringify([actor, rest]);
     return { key: restKey, event: rest, found: this.#counted.get(restKey) };
@@ -115,7 +111,7 @@ export class RepeatedEvents {
     try {
       await recordEvents(this.#engine, events, this.#options.now());
     } catch (error) {
-      this.#options.log.warn({ reason: errorMessage(error) }, "couldn't record an event in the administration log");
+      this.#options.log.warn({ reason: errorMessage(error) }, "couldn't record an event in the audit log");
     }
   }
 }

@@ -1,8 +1,8 @@
 // Signs operators in to the console and out again (contract section 13). The session is in a cookie that browsers only send with requests from this
 // listener's own pages.
 
+import { isIP } from "node:net";
 import type { Logger } from "pino";
-import { clientAddress } from "../http/authorization/client-network.ts";
 import { randomText } from "../lib/text.ts";
 import { type Limit, TokenBuckets } from "../lib/token-buckets.ts";
 import type { Engine } from "../model/engine.ts";
@@ -31,8 +31,8 @@ import type { SessionInfo, SessionResponse, SignInBody, SignInWaysInfo } from ".
 import { SignInBodies } from "./awaited-bodies.ts";
 import type { AdminContent, AdminRoute } from "./handler.ts";
 import { parseText, type ReceivedBody, readJsonObject } from "./json-body.ts";
-import type { SingleSignOn } from "./single-sign-on.ts";
 import type { RepeatedEvents } from "./repeated-events.ts";
+import type { SingleSignOn } from "./single-sign-on.ts";
 
 export interface Session {
   readonly operator: ListedOperator;
@@ -52,11 +52,11 @@ export interface SessionDependencies {
   readonly trustProxy: boolean;
 }
 
-/** For the administration log. Includes the proxy's own address, because only a trustworthy proxy's word counts. */
+/** For the audit log. Always has the connection's own address too, because a client could forge the header. */
 export function browserAddress({ trustProxy }: Pick<SessionDependencies, "trustProxy">, request: WireRequest): string {
-  const { address } = request;
-  const client = trustProxy ? clientAddress(request, true) : undefined;
-  return client === undefined || client === address ? address : `${client} via ${address}`;
+  const { address, headers } = request;
+  const client = headers.get("x-forwarded-for")?.split(",").at(-1)?.trim() ?? "";
+  return trustProxy && isIP(client) !== 0 ? `${client} via ${address}` : address;
 }
 
 /** For failed sign-ins of all clients together. It's only there to limit the work, because links are too long to guess. */
@@ -148,8 +148,7 @@ async function respondToSignIn(request: WireRequest, context: SessionContext): P
   });
   await recordSignIn(engine, { operator: session.operator, way: by, address }, now());
   if (present && present.operator.ID !== session.operator.ID) await endSessionsOf(request, present, context);
-  if (by === "break-glass")
-    log.warn({ operator: session.operator.Name, address }, "signed in with a break-glass link");
+  if (by === "break-glass") log.warn({ operator: session.operator.Name, address }, "signed in with a break-glass link");
   const content = toSessionContent(session, context);
   const cookie = toCookie(request.headers, secret, session.expiresAt - now());
   return { ...content, headers: { ...content.headers, "Set-Cookie": cookie } };

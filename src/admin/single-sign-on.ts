@@ -29,7 +29,7 @@ import { readSystemRecords } from "../system/read-system-records.ts";
 import { withActor } from "../system/with-actor.ts";
 import type { HeaderFields } from "../wire/header-fields.ts";
 import type { AdminContent, AdminRequestContext, AdminRoute } from "./handler.ts";
-import type { SessionDependencies } from "./session.ts";
+import { browserAddress, type SessionDependencies } from "./session.ts";
 
 /** Why someone couldn't sign in, as the console's page tells them (`session.failed_...` in its texts). The log has the reason. */
 type Failure = "expired" | "denied" | "rejected" | "no_access" | "not_saved" | "down" | "busy";
@@ -122,6 +122,13 @@ export class SingleSignOn {
       return { status: 303, body: null, headers: { Location: to, ...(cookie ? { "Set-Cookie": cookie } : {}) } };
     } catch (error) {
       const { failure, reason } = describeFailure(error);
+      if (failure === "no_access" || failure === "rejected") {
+        const address = browserAddress(this.#dependencies, request);
+        void this.#dependencies.repeatedEvents.add(
+          { kind: "refused-sign-in", detail: "single-sign-on", address },
+          "console",
+        );
+      }
       this.#logLimit(reason, (suppressed) =>
         this.#dependencies.log.warn({ reason, address: request.address, suppressed }, "single sign-on failed"),
       );

@@ -4,7 +4,7 @@ import { Command, InvalidArgumentError } from "commander";
 import { backUp } from "../operator/backup/backup.ts";
 import { backupPath, deleteOldBackups, isFolder } from "../operator/backup/backup-folder.ts";
 import { isStandardOutput } from "../operator/files/standard-streams.ts";
-import { withEngine } from "./shared/database.ts";
+import { recordedName, recordInLog, withEngine } from "./shared/database.ts";
 import { type CommonOptions, fileArgument, withCommonOptions } from "./shared/options.ts";
 import { printMessage, printResult } from "./shared/output.ts";
 import { withProgress, withRowProgress } from "./shared/progress.ts";
@@ -28,7 +28,12 @@ export function backupCommand(): Command {
         throw new UsageError(`--keep only works with a folder, and ${target} isn't one`);
       const file = inFolder ? backupPath(target, now) : target;
       const { rows, timeNotSavedReason } = await withProgress((progress) =>
-        withEngine(options, (engine) => backUp(withRowProgress(engine, progress), file, now)),
+        withEngine(options, (engine) =>
+          // Recorded first, so that it's in the backup, and a restore doesn't discard it.
+          backUp(withRowProgress(engine, progress), file, now, () =>
+            recordInLog(engine, { kind: "backup", name: recordedName(file) }),
+          ),
+        ),
       );
       const deleted = options.keep === undefined ? [] : deleteOldBackups(target, options.keep, file);
       if (!isStandardOutput(file)) printResult(options, { file, rows, deleted }, []);

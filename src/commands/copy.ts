@@ -2,7 +2,7 @@
 
 import { Command } from "commander";
 import { type CopyProgress, copyDatabase } from "../operator/backup/copy.ts";
-import { withEngine, withNewEngine } from "./shared/database.ts";
+import { recordInLog, withEngine, withNewEngine } from "./shared/database.ts";
 import type { CommonOptions } from "./shared/options.ts";
 import { printMessage, printResult } from "./shared/output.ts";
 import { withProgress } from "./shared/progress.ts";
@@ -25,9 +25,11 @@ export function copyCommand(): Command {
     .action(async ({ from, to, ...options }: CopyFlags) => {
       const rows = await withProgress(({ show }) =>
         withEngine({ database: from }, (source) =>
-          withNewEngine({ database: to }, (target) =>
-            copyDatabase(source, target, (at: CopyProgress) => show(at.step, at.rows, at.total)),
-          ),
+          withNewEngine({ database: to }, async (target) => {
+            const copied = await copyDatabase(source, target, (at: CopyProgress) => show(at.step, at.rows, at.total));
+            for (const engine of [source, target]) await recordInLog(engine, { kind: "copy" });
+            return copied;
+          }),
         ),
       );
       printResult(options, { rows }, []);

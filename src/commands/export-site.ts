@@ -3,7 +3,7 @@
 import { Command } from "commander";
 import { isStandardOutput } from "../operator/files/standard-streams.ts";
 import { exportSite } from "../operator/site-files/export-site.ts";
-import { withEngine } from "./shared/database.ts";
+import { recordedName, recordInLog, withEngine } from "./shared/database.ts";
 import { type CommonOptions, fileArgument, withCommonOptions } from "./shared/options.ts";
 import { formatCount, printMessage, printResult } from "./shared/output.ts";
 
@@ -13,7 +13,11 @@ export function exportSiteCommand(): Command {
     .argument("<name>", "name of the site, see `site list`")
     .addArgument(fileArgument("<file>", "file to write, such as garden.site, or - for standard output"))
     .action(async (name: string, file: string, options: CommonOptions) => {
-      const { site, ...counts } = await withEngine(options, (engine) => exportSite(engine, name, file, Date.now()));
+      const { site, ...counts } = await withEngine(options, async (engine) => {
+        const exported = await exportSite(engine, name, file, Date.now());
+        await recordInLog(engine, { kind: "export-site", name: recordedName(file), site: exported.site.ID });
+        return exported;
+      });
       if (!isStandardOutput(file)) printResult(options, { file, site: site.Name, ...counts }, []);
       const where = isStandardOutput(file) ? "standard output" : file;
       printMessage(`exported the site ${site.Name} to ${where}: ${formatSiteCounts(counts)}`);

@@ -33,7 +33,7 @@ import {
   type TableFlags,
   withTableOptions,
 } from "./shared/csv-options.ts";
-import { withSite } from "./shared/database.ts";
+import { recordedName, recordInLog, withSite } from "./shared/database.ts";
 import { openInput } from "./shared/input-file.ts";
 import { runInterruptible, waitUntilAborted } from "./shared/interrupt.ts";
 import { fileArgument, resourceArgument, type SiteOptions, withSiteOption } from "./shared/options.ts";
@@ -91,7 +91,7 @@ async function runImport(resource: Resource, file: string, options: ImportFlags)
   const { input, rejects, summary } = await withProgress(async (progress) => {
     const input = await prepareInput(resource, file, options, progress, opened);
     const rejects = options.rejects === undefined ? undefined : openRejectedRowsFile(options.rejects);
-    const summary = await importRows(resource, input, options, progress, rejects?.add).catch(async (error) => {
+    const summary = await importRows(resource, file, input, options, progress, rejects?.add).catch(async (error) => {
       await rejects?.closeAfterFailure();
       throw error;
     });
@@ -240,6 +240,7 @@ type ImportResult = ImportSummary & UndoOf & { readonly missingNames: readonly s
 /** Imports the rows. If that fails or is stopped, prints how to undo what may have been stored. */
 async function importRows(
   resource: Resource,
+  file: string,
   input: ImportInput,
   options: ImportFlags,
   progress: Progress,
@@ -256,7 +257,14 @@ async function importRows(
     };
     const removeMissing = options.removeMissing && { maxRemovals: options.allowRemovals, onMissing };
     const how = { ...options, removeMissing, signal, onBeforeCommit, onRejected, now: Date.now };
-    const summary = await importRecords(engine, site.ID, resource, input.readRows(signal), how);
+    const event = { kind: "import", name: recordedName(file), site: site.ID, resource: resource.path } as const;
+    const summary = await importRecords(engine, site.ID, resource, input.readRows(signal), how).catch(async (error) => {
+      if (!options.dryRun) await recordInLog(engine, { ...event, detail: "failed" });
+      throw error;
+    });
+    const { created, updated, rejected, missing, interrupted } = summary;
+    const rows = { created, updated, removed: missing?.removed ?? 0, rejected };
+    if (!options.dryRun) await recordInLog(engine, { ...event, detail: interrupted ? "stopped" : "", rows });
     return { ...summary, ...undoOf(options, summary.revisions, run), missingNames };
   };
   const printPossibleUndo = () => {

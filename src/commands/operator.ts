@@ -42,7 +42,7 @@ interface LinkOptions extends CommonOptions {
   readonly breakGlass?: true;
 }
 
-const header = ["ID", "NAME", "SITES", "ROLE", "SIGNS IN WITH", "CREATED (UTC)"];
+const header = ["ID", "NAME", "SITES", "ROLE", "SIGNS IN WITH", "CREATED (UTC)", "SIGNED IN (UTC)"];
 
 const rolesHelp =
   "viewer: view only; editor: edit records, but not keys, webhooks, sites or operators; admin: do everything";
@@ -193,7 +193,8 @@ function signOutCommand(): Command {
     });
 }
 
-function toRow({ ID, Name, siteNames, role, Subject, Created }: ListedOperator): string[] {
+function toRow({ ID, Name, siteNames, role, Subject, Created, signedIn }: ListedOperator): string[] {
+  const sites = siteNames ? siteNames.join(", ") : "all";
   const way = Subject === "" ? "links" : (URL.parse(Subject.split(" ", 1)[0] ?? "")?.host ?? "single sign-on");
-  return [String(ID), Name, siteNames ? siteNames.join(", ") : "all", role, way, toMinute(Created)];
+  return [String(ID), Name, sites, role, way, toMinute(Created), signedIn ? toMinute(signedIn) : "never"];
 }

@@ -4,7 +4,7 @@ import { Command } from "commander";
 import { type Restored, restore, verifyBackup } from "../operator/backup/backup.ts";
 import type { Restriction } from "../operator/backup/restrictions.ts";
 import { isStandardInput } from "../operator/files/standard-streams.ts";
-import { withNewEngine } from "./shared/database.ts";
+import { recordedName, recordInLog, withNewEngine } from "./shared/database.ts";
 import { type CommonOptions, withCommonOptions } from "./shared/options.ts";
 import { formatCount, printMessage, printResult } from "./shared/output.ts";
 import { countRows, withProgress, withRowProgress } from "./shared/progress.ts";
@@ -35,9 +35,11 @@ and sites that were suspended. Sites removed since the backup come back.`,
           file,
           countRows((rows) => progress.show("verifying", rows)),
         );
-        return withNewEngine(options, (engine) =>
-          restore(withRowProgress(engine, progress, total), file, keep, now, { isAsOfBackup }),
-        );
+        return withNewEngine(options, async (engine) => {
+          const done = await restore(withRowProgress(engine, progress, total), file, keep, now, { isAsOfBackup });
+          await recordInLog(engine, { kind: "restore", name: recordedName(file) });
+          return done;
+        });
       });
       const { unrelatedSites, ...others } = restored;
       // `--json` has always called this `otherHistories`.

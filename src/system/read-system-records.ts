@@ -7,15 +7,23 @@ import { type Head, isSameHead } from "../model/head.ts";
 import { toDeclaredJson } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { systemSite } from "../model/system-site.ts";
+import { event as eventResource } from "../resources/event.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { operator as operatorResource } from "../resources/operator.ts";
 import { site as siteResource } from "../resources/site.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
 import { readAllRows } from "../store/database/read-all-rows.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
-import type { KeyRecord, OperatorRecord, SiteRecord, SystemRecords, WebhookRecord } from "./system-records.ts";
+import type {
+  EventRecord,
+  KeyRecord,
+  OperatorRecord,
+  SiteRecord,
+  SystemRecords,
+  WebhookRecord,
+} from "./system-records.ts";
 
-const systemResources = [siteResource, keyResource, webhookResource, operatorResource];
+const systemResources = [siteResource, keyResource, webhookResource, operatorResource, eventResource];
 
 interface SystemRead {
   readonly system: SystemRecords;
@@ -81,6 +89,7 @@ export async function readSystemWithHead(engine: Engine): Promise<SystemRead> {
     keys: parsed.get(keyResource.name) as KeyRecord[],
     webhooks: parsed.get(webhookResource.name) as WebhookRecord[],
     operators: parsed.get(operatorResource.name) as OperatorRecord[],
+    events: parsed.get(eventResource.name) as EventRecord[],
     nextSiteId: lastSiteId + 1,
   };
   return { system, head, size: rows.length };

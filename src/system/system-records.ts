@@ -74,12 +74,20 @@ export interface OperatorRecord {
   readonly Created: string;
 }
 
+/** The latest of an operator's sign-ins, or of all other events (operator/journal/events.ts). */
+export interface EventRecord {
+  readonly ID: number;
+  /** ISO 8601. */
+  readonly At: string;
+}
+
 /** As of one head, by ID. */
 export interface SystemRecords {
   readonly sites: readonly SiteRecord[];
   readonly keys: readonly KeyRecord[];
   readonly webhooks: readonly WebhookRecord[];
   readonly operators: readonly OperatorRecord[];
+  readonly events: readonly EventRecord[];
   /** The ID that the next site will get. */
   readonly nextSiteId: number;
 }

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { systemSite } from "../../src/model/system-site.ts";
 import { openSqliteFile } from "../support/engine/sqlite-file.ts";
 import { brandRequests } from "../support/programs/brand-requests.ts";
@@ -137,8 +137,36 @@ describe("journal", () => {
     ).trim();
     expect(JSON.parse(lines)).toMatchObject({ resource: "key", operation: "create", record: { Label: "till" } });
     expect(lines).not.toContain("Digest");
-    for (const wrong of [[], ["--site", "main", "--system"]])
-      expect((await workspace.run(["journal", ...wrong])).stderr).toContain("choose --site <name> or --system");
+    expect((await workspace.run(["journal"])).stderr).toContain("choose --site <name> or --system");
+  });
+
+  test("--system shows imports, exports, sign-in links and backups, and selects a subject or a site", async () => {
+    writeFileSync(workspace.file("suppliers.csv"), `Name\nLinden\n${"x".repeat(300)}\n`);
+    await workspace.run(["import", "--site", "main", "brands", "suppliers.csv"]);
+    await workspace.run(["import", "--site", "main", "brands", "suppliers.csv", "--dry-run"]);
+    await workspace.mustRun(["export", "--site", "main", "brands", "-"]);
+    await workspace.mustRun(["operator", "add", "olga"]);
+    await workspace.mustRun(["operator", "link", "olga", "--url", "https://console.example"]);
+    await workspace.mustRun(["backup", "log.backup"]);
+    await workspace.mustRun(["restore", "log.backup"]);
+    const list = async (...options: string[]) =>
+      (await workspace.mustRun(["journal", "--system", ...options])).trim().split("\n");
+    const imports = await list("--site", "main", "--subject", "imports", "--json");
+    expect(imports.slice(-1).map((line) => JSON.parse(line))).toMatchObject([
+      {
+        resource: "event",
+        before: null,
+        record: { Kind: "import", Name: "suppliers.csv", Resource: "brands", Created: "1", Rejected: "1" },
+      },
+    ]);
+    expect((await list("--subject", "imports")).at(-1)).toContain("Kind import, Name suppliers.csv, Site");
+    const kinds = (await list("--json", "--resource", "events")).map((line) => JSON.parse(line).record.Kind);
+    expect(kinds.slice(-5)).toEqual(["import", "export", "link", "backup", "restore"]);
+    expect(
+      (await list("--resource", "events", "--csv")).filter((line) => line.includes("log.backup,Kind,")),
+    ).toHaveLength(2);
+    expect((await workspace.run(["journal", "--site", "main", "--subject", "keys"])).code).toBe(2);
+    expect((await workspace.run(["check"])).code).toBe(0);
   });
 
   test("prune deletes old entries of one site, all sites or the system site", async () => {

@@ -66,7 +66,7 @@ const calls: [command: string, args: string, printed: RegExp, stdin?: string][] 
   ["operator link", "ben --url http://127.0.0.1:1", /^http:\/\/127\.0\.0\.1:1\/#sign-in=[0-9A-Za-z]{32}\n/],
   ["operator sign-out", "ben", /^signed out ben\n$/],
   ["operator remove", "ben", /^removed the operator ben\n$/],
-  ["operator list", "", /\n1 +anna +all +all +links +\S+ \S+\n$/],
+  ["operator list", "", /\n1 +anna +all +admin +links +\S+ \S+ +never\n$/],
   ["delete", "--site shop brands 2", /^\{"ID":2,.*\}\n/],
   ["restore-record", "--site shop brands 2 --json", /"Name": "B"/],
   ["undo", "--site shop --since 2", /^2 records: 1 deleted, 0 restored, 1 unchanged, 0 skipped\n/],

@@ -24,7 +24,7 @@ describe("storefront operator", () => {
       sites: ["garden", "toys"],
     });
     const list = await workspace.mustRun(["operator", "list"]);
-    expect(list.split("\n")[0]).toMatch(/^ID +NAME +SITES +ROLE +SIGNS IN WITH +CREATED \(UTC\)$/);
+    expect(list.split("\n")[0]).toMatch(/^ID +NAME +SITES +ROLE +SIGNS IN WITH +CREATED \(UTC\) +SIGNED IN \(UTC\)$/);
     expect(list).toMatch(/^1 +anna +all +admin +links /m);
     expect(list).toMatch(/^2 +ben +garden, toys +admin +links /m);
     await workspace.mustRun(["site", "remove", "toys", "--yes"]);

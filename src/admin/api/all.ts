@@ -3,6 +3,7 @@
 import type { Action } from "../action-routes.ts";
 import type { OpenImports } from "../open-imports.ts";
 import type { TrafficHistory } from "../traffic.ts";
+import { auditLogActions } from "./audit-log.ts";
 import { historyActions } from "./history.ts";
 import { importActions } from "./imports.ts";
 import { keyActions } from "./keys.ts";
@@ -26,6 +27,7 @@ export function allActions(traffic: TrafficHistory, imports: OpenImports, stoppi
     ...requestActions,
     ...webhookActions,
     ...operatorActions(imports),
+    ...auditLogActions,
     ...overviewActions(traffic),
   ];
 }

@@ -3,6 +3,7 @@
 import { workbookMediaType } from "../../formats/workbook/write-workbook.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { FileFormat } from "../../operator/import/file-rows.ts";
+import { type AuditEvent, consoleActor } from "../../operator/journal/events.ts";
 import type { ActionContext, FileContent } from "../action-routes.ts";
 import { LongWork } from "../long-work.ts";
 
@@ -56,6 +57,15 @@ export function collectFile(
     addPart();
     return parts;
   });
+}
+
+/** Call this before the response. Resolves once the download is in the audit log, or counted. */
+export function recordDownload(
+  { repeatedEvents, session, run }: ActionContext,
+  file: Pick<AuditEvent, "name" | "site" | "resource" | "detail">,
+): Promise<void> {
+  const { ID, Name } = session.operator;
+  return repeatedEvents.add({ kind: "export", operator: ID, ...file }, consoleActor(Name), run);
 }
 
 /** Returns a response that the browser saves as a file. Unusual characters in its name become `_`. */

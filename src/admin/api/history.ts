@@ -23,6 +23,7 @@ import { parseBoolean, parseOptionalText, parseOptionalWholeNumber, parseWholeNu
 import { LongWork } from "../long-work.ts";
 import type { OpenImports } from "../open-imports.ts";
 import { withReauthorization } from "../reauthorized-engine.ts";
+import { recordDownload } from "./downloads.ts";
 import { idOf, resourceNamed, resourceOf, timeIn } from "./parameters.ts";
 import type {
   HistoryEntryInfo,
@@ -83,6 +84,7 @@ async function exportPart(call: ActionContext): Promise<HistoryPartResponse> {
   const after = parseNumber(query, "after", { min: 1, byDefault: undefined });
   const since = after === undefined ? range.since : Math.max(after, range.since ?? 0);
   const labels = await listKeyLabels(engine, site.ID);
+  await recordDownload(call, { name: `${site.Name}-history.csv`, site: site.ID, detail: "history" });
   return parts.run(call, async () => {
     let [text, changes] = [after === undefined ? historyCsvHeader : "", 0];
     const yieldIfDue = createYielder();
@@ -116,7 +118,10 @@ function filterIn(query: URLSearchParams): EntryFilter {
  * Returns the revisions (after `since`, up to and including `until`) of the changes between the times `from` (inclusive) and `to` (exclusive).
  * @throws ProblemError `bad-request`
  */
-async function rangeIn({ query, engine }: ActionContext, site: number): Promise<{ since?: number; until?: number }> {
+export async function rangeIn(
+  { query, engine }: ActionContext,
+  site: number,
+): Promise<{ since?: number; until?: number }> {
   const [from, to] = [timeIn(query, "from"), timeIn(query, "to")];
   return {
     ...(from === undefined ? {} : { since: await resolveRevision(engine, site, { at: from }) }),

@@ -10,6 +10,7 @@ import { type EntryKind, entryKinds, rowKinds } from "../../operator/import/job/
 import { getMatchField } from "../../operator/import/matcher.ts";
 import { toMissingNumbers } from "../../operator/import/missing-from-file.ts";
 import type { TableOptions } from "../../operator/import/open-table.ts";
+import { consoleActor } from "../../operator/journal/events.ts";
 import type { Action, ActionContext, FileContent } from "../action-routes.ts";
 import {
   parseBoolean,
@@ -124,6 +125,12 @@ async function run(call: ActionContext, found: OpenImport, imports: OpenImports)
     found.site,
     { rows: without, kinds: withoutKinds, removals },
     call.now,
+    ({ detail, rows }) => {
+      const { operator } = call.session;
+      const file = { name: found.name, site: found.site, resource: found.job.resource.path };
+      const event = { kind: "import", operator: operator.ID, ...file, detail, rows } as const;
+      return call.repeatedEvents.add(event, consoleActor(operator.Name), call.run);
+    },
   );
   found.run = call.run;
   return toImportInfo(found);

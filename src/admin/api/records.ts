@@ -14,7 +14,7 @@ import { findInSites } from "../../operator/sites/find-in-sites.ts";
 import { allResources } from "../../resources/all.ts";
 import type { Action, ActionContext, FileContent } from "../action-routes.ts";
 import { LongWork } from "../long-work.ts";
-import { collectFile, mediaTypes, toFile } from "./downloads.ts";
+import { collectFile, mediaTypes, recordDownload, toFile } from "./downloads.ts";
 import { checkSearch, idOf, maxSearchLength, resourceOf } from "./parameters.ts";
 import type {
   DeletionBody,
@@ -130,12 +130,11 @@ async function download(call: ActionContext): Promise<FileContent> {
     ? { bodies: readFound(siteViews, site.ID, resource, list, () => !request.isAbandoned, idsIn(query)) }
     : {};
   const content = exportRecords(engine, site.ID, resource, format, { isFile: true, ...bodies });
+  const parts = await collectFile(content, call, "the export");
   const day = new Date(call.now()).toISOString().slice(0, 10);
-  return toFile(
-    await collectFile(content, call, "the export"),
-    mediaTypes[format],
-    `${site.Name}-${resource.path}-${day}.${format}`,
-  );
+  const name = `${site.Name}-${resource.path}-${day}.${format}`;
+  await recordDownload(call, { name, site: site.ID, resource: resource.path });
+  return toFile(parts, mediaTypes[format], name);
 }
 
 /** @throws ProblemError `bad-request` */

@@ -275,6 +275,8 @@ export interface OperatorInfo {
   /** The provider that identifies the operator and decides on sites and role, and its ID for them; null if they sign in with links. */
   readonly singleSignOn: { readonly issuer: string; readonly subject: string } | null;
   readonly created: string;
+  /** When they last signed in; null if they never did, or in the response to a change. */
+  readonly signedIn: string | null;
 }
 
 /** An operator's role: read-only, everything but settings, or everything. */
@@ -295,6 +297,47 @@ export interface OperatorBody extends OperatorRemovalBody, Partial<Pick<Operator
 
 /** A sign-in link's secret. The page builds the URL, because it knows its own address. */
 export type LinkResponse = { readonly secret: string };
+
+// The audit log
+
+/** What an entry is about. */
+export type LogSubjectInfo =
+  | "keys"
+  | "webhooks"
+  | "operators"
+  | "sites"
+  | "sign-ins"
+  | "refusals"
+  | "imports"
+  | "exports"
+  | "backups";
+
+type LoggedValues = Readonly<Record<string, string | number>>;
+
+/** A change to a key, webhook, operator or site, or an event such as a sign-in, whose `after` says what happened. */
+export interface LogEntryInfo {
+  readonly revision: number;
+  readonly at: string;
+  readonly actor: string;
+  /** The name of the key that's the actor; null if it has none, or someone else is. */
+  readonly actorLabel: string | null;
+  readonly run: string | null;
+  /** Null if only another version of the program knows it. */
+  readonly subject: LogSubjectInfo | null;
+  /** A path, such as `keys` or `events`. */
+  readonly resource: string;
+  readonly operation: "create" | "update" | "delete";
+  readonly id: number;
+  readonly name: string;
+  /** The site it's about; its name is null if it was removed. */
+  readonly site: { readonly id: number; readonly name: string | null } | null;
+  /** The record's values without secrets. */
+  readonly before: LoggedValues | null;
+  readonly after: LoggedValues | null;
+}
+
+/** Newest first. `next` is `before` for the next page; null if this is the last one. A page can be short even if it isn't. */
+export type LogResponse = { readonly entries: readonly LogEntryInfo[]; readonly next: number | null };
 
 // Webhooks
 

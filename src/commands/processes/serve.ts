@@ -144,7 +144,9 @@ async function serveAlone(
     },
     async stop() {
       await server.drain();
-      await Promise.all([server.stop(), admin?.stop(0)]);
+      // First, because what it still has to record needs the database.
+      await admin?.stop(0);
+      await server.stop();
     },
   };
 }

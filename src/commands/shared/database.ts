@@ -1,9 +1,13 @@
 // Reads the configuration and opens the database for a command. Everything that a command changes has one actor and one run.
 
+import { basename } from "node:path";
 import { type Config, type ConfigSources, environment, operatorName, readConfig } from "../../config.ts";
+import { errorMessage } from "../../lib/errors-for-log.ts";
 import { randomText } from "../../lib/text.ts";
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
+import { isStandardInput, isStandardOutput } from "../../operator/files/standard-streams.ts";
+import { type AuditEvent, recordEvent } from "../../operator/journal/events.ts";
 import { completeRemovals } from "../../operator/sites/site-removal.ts";
 import { getSite } from "../../operator/sites/sites.ts";
 import { allResources } from "../../resources/all.ts";
@@ -57,6 +61,20 @@ async function withOpened<T>(options: CommonOptions, how: OpenOptions, work: Wor
   } finally {
     await engine.close();
   }
+}
+
+/** Records what a command does. A database that's read-only can still be exported or backed up, so a failure is only printed. */
+export async function recordInLog(engine: Engine, event: AuditEvent): Promise<void> {
+  try {
+    await recordEvent(engine, event, Date.now());
+  } catch (error) {
+    printMessage(`couldn't record this in the audit log: ${errorMessage(error)}`);
+  }
+}
+
+/** The name of a file for the audit log; none for standard input or output. */
+export function recordedName(file: string | undefined): string {
+  return file === undefined || isStandardInput(file) || isStandardOutput(file) ? "" : basename(file);
 }
 
 /** Reads the configuration from `given` and the environment, in this order. @throws UsageError about the first bad or unknown setting */

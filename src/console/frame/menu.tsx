@@ -3,12 +3,14 @@
 import { Box, type Theme } from "@mui/material";
 import type { ComponentType, ReactElement } from "react";
 import type { RightInfo, SessionInfo } from "../../admin/api/types.ts";
+import { AuditPage } from "../audit/audit-page.tsx";
 import { HistoryPage } from "../history/history-page.tsx";
 import { ImportPage } from "../import/import-page.tsx";
 import { KeysPage } from "../keys/keys-page.tsx";
 import { OperatorsPage } from "../operators/operators-page.tsx";
 import { RequestsPage } from "../requests/requests-page.tsx";
 import {
+  AuditIcon,
   DashboardIcon,
   HistoryIcon,
   type IconComponent,
@@ -31,7 +33,7 @@ import { WebhooksPage } from "../webhooks/webhooks-page.tsx";
 
 interface SitePage {
   /** The last part of the page's address. The page's texts have the same name. */
-  readonly name: "history" | "import" | "keys" | "operators" | "requests" | "sites" | "webhooks";
+  readonly name: "audit" | "history" | "import" | "keys" | "operators" | "requests" | "sites" | "webhooks";
   readonly Icon: IconComponent;
   /** The key that opens the page after `g`. */
   readonly key: string;
@@ -55,6 +57,7 @@ const groups: readonly (readonly SitePage[])[] = [
   [
     { name: "sites", Icon: StorefrontIcon, key: "s", Page: SitesPage },
     { name: "operators", Icon: PeopleIcon, key: "p", Page: OperatorsPage, needs: "read-settings", isForAllSites: true },
+    { name: "audit", Icon: AuditIcon, key: "a", Page: AuditPage, needs: "read-settings" },
   ],
 ];
 

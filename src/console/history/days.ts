@@ -3,7 +3,7 @@
 import { toDayText } from "../text/times.tsx";
 
 /** A range of days, including both. An empty string leaves that end open. */
-interface Days {
+export interface Days {
   readonly from: string;
   readonly to: string;
 }

@@ -3,6 +3,7 @@
 
 import { Autocomplete, Box, Button, Card, Chip, TextField } from "@mui/material";
 import { useMemo, useState } from "react";
+import type { HistoryEntryInfo } from "../../admin/api/record-types.ts";
 import { Choice, TextInput } from "../shell/fields.tsx";
 import { DownloadIcon } from "../shell/icons.tsx";
 import { Page } from "../shell/page.tsx";
@@ -11,7 +12,7 @@ import { singularOf, useDeclared, useSession } from "../shell/site-context.ts";
 import { capitalize, toNumber } from "../text/locale.ts";
 import { serverNow } from "../text/server-time.ts";
 import { type TextKey, translate } from "../text/translate.ts";
-import { dayPresets, daysOf, parseDay, presetOf, toInstants } from "./days.ts";
+import { type Days, dayPresets, daysOf, parseDay, presetOf, toInstants } from "./days.ts";
 import { nameOfActor } from "./description.tsx";
 import { type HistoryFilter, useHistory, useHistoryFile } from "./history.ts";
 import { HistoryList } from "./history-list.tsx";
@@ -100,6 +101,8 @@ function useFilters() {
 
 type FiltersProps = Pick<ReturnType<typeof useFilters>, "chosen" | "set" | "clear">;
 
+export const filtersStyle = { display: "flex", flexWrap: "wrap", gap: 1, mb: 2, alignItems: "flex-end" } as const;
+
 const daysStyle = {
   display: "flex",
   flexWrap: "wrap",
@@ -110,25 +113,11 @@ const daysStyle = {
 
 function Filters({ chosen, set, clear }: FiltersProps) {
   const { resources } = useDeclared();
-  const { from, to, resource, kind, by, id } = chosen;
-  const now = serverNow();
-  const preset = presetOf(chosen, now);
+  const { resource, kind, by, id } = chosen;
+  const { entries } = useHistory({}, 0);
   return (
-    <Box role="search" sx={{ display: "flex", flexWrap: "wrap", gap: 1, mb: 2, alignItems: "flex-end" }}>
-      <Box sx={daysStyle}>
-        {dayPresets.map((name) => (
-          <Chip
-            key={name}
-            label={translate(`history.preset_${name}`)}
-            color={preset === name ? "primary" : "default"}
-            variant={preset === name ? "filled" : "outlined"}
-            aria-pressed={preset === name}
-            onClick={() => set(preset === name ? { from: "", to: "" } : daysOf(name, now))}
-          />
-        ))}
-      </Box>
-      <DayField label="history.from" value={from} onChange={(day) => set({ from: day })} />
-      <DayField label="history.to" value={to} onChange={(day) => set({ to: day })} />
+    <Box role="search" sx={filtersStyle}>
+      <DayFilters days={chosen} set={set} />
       <Choice
         label={translate("history.resource")}
         any={translate("history.all")}
@@ -145,7 +134,7 @@ function Filters({ chosen, set, clear }: FiltersProps) {
         options={kinds.map((name) => [name, translate(`history.kind_${name}`)])}
         onChange={(name) => set({ kind: name as Chosen["kind"] })}
       />
-      <PersonChoice value={by} onChange={(actor) => set({ by: actor })} />
+      <PersonChoice value={by} entries={entries} onChange={(actor) => set({ by: actor })} />
       {id && (
         <Chip
           label={translate("history.one_record", { resource: capitalize(singularOf(resources, resource)), id })}
@@ -161,8 +150,36 @@ function Filters({ chosen, set, clear }: FiltersProps) {
   );
 }
 
+interface DayFiltersProps {
+  readonly days: Days;
+  readonly set: (days: Partial<Days>) => void;
+}
+
+export function DayFilters({ days, set }: DayFiltersProps) {
+  const now = serverNow();
+  const preset = presetOf(days, now);
+  return (
+    <>
+      <Box sx={daysStyle}>
+        {dayPresets.map((name) => (
+          <Chip
+            key={name}
+            label={translate(`history.preset_${name}`)}
+            color={preset === name ? "primary" : "default"}
+            variant={preset === name ? "filled" : "outlined"}
+            aria-pressed={preset === name}
+            onClick={() => set(preset === name ? { from: "", to: "" } : daysOf(name, now))}
+          />
+        ))}
+      </Box>
+      <DayField label="history.from" value={days.from} onChange={(day) => set({ from: day })} />
+      <DayField label="history.to" value={days.to} onChange={(day) => set({ to: day })} />
+    </>
+  );
+}
+
 /** The width of a control: half of a phone's. */
-const controlStyle = { m: 0, width: { xs: "calc(50% - 4px)", sm: 152 } } as const;
+export const controlStyle = { m: 0, width: { xs: "calc(50% - 4px)", sm: 152 } } as const;
 
 interface DayFieldProps {
   readonly label: TextKey;
@@ -189,10 +206,15 @@ function DayField({ label, value, onChange }: DayFieldProps) {
   );
 }
 
+interface PersonChoiceProps extends Pick<DayFieldProps, "value" | "onChange"> {
+  /** The latest. */
+  readonly entries: readonly Pick<HistoryEntryInfo, "actor" | "actorLabel">[];
+  readonly label?: string;
+}
+
 /** Chooses a person or key. Suggests you and those of the latest changes, and accepts any other name. */
-function PersonChoice({ value, onChange }: Pick<DayFieldProps, "value" | "onChange">) {
+export function PersonChoice({ value, entries, onChange, label = translate("history.actor") }: PersonChoiceProps) {
   const { operator } = useSession();
-  const { entries } = useHistory({}, 0);
   const reader = { actor: `console:${operator}`, actorLabel: null };
   const names = new Map([reader, ...entries].map((entry) => [entry.actor, nameOfActor(entry)]));
   const nameOf = (actor: string) => names.get(actor) ?? nameOfActor({ actor, actorLabel: null });
@@ -210,7 +232,7 @@ function PersonChoice({ value, onChange }: Pick<DayFieldProps, "value" | "onChan
       renderInput={(parameters) => (
         <TextField
           {...parameters}
-          label={translate("history.actor")}
+          label={label}
           placeholder={translate("history.everyone")}
           margin="none"
           slotProps={{ ...parameters.slotProps, inputLabel: { ...parameters.slotProps?.inputLabel, shrink: true } }}

@@ -40,7 +40,7 @@ import { NewButton, ViewOnlyNotice } from "../shell/role-notice.tsx";
 import { useCan, useDeclared, useSession } from "../shell/site-context.ts";
 import { useRead, useSend } from "../shell/site-data.ts";
 import { useEdited } from "../shell/unsaved.ts";
-import { toDay } from "../text/times.tsx";
+import { toDay, When } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
 
 const tasks = ["edit", "sign_out", "remove"] as const;
@@ -94,7 +94,10 @@ function OperatorList({ operators, onOpen }: OperatorListProps) {
 
 /** @param own the signed-in operator's name */
 function columnsOf(own: string): DataColumn<OperatorInfo>[] {
-  const named = (name: "name" | "role" | "sites" | "created") => ({ name, label: translate(`operators.${name}`) });
+  const named = (name: "name" | "role" | "sites" | "signed_in" | "created") => ({
+    name,
+    label: translate(`operators.${name}`),
+  });
   return [
     {
       ...named("name"),
@@ -113,6 +116,10 @@ function columnsOf(own: string): DataColumn<OperatorInfo>[] {
       ...named("sites"),
       render: ({ sites }) =>
         sites ? sites.join(", ") || translate("operators.no_sites") : translate("operators.every_site"),
+    },
+    {
+      ...named("signed_in"),
+      render: ({ signedIn }) => (signedIn ? <When at={signedIn} /> : translate("operators.never")),
     },
     { ...named("created"), render: ({ created }) => toDay(created) },
   ];

@@ -4,7 +4,15 @@
 import type { ChangesBody, ConflictInfo, RecordResponse } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import type { HttpErrorBody } from "../api/call-api.ts";
-import { describeFault, describeFieldError, differences, faultOf, fullLabelOf, textAt, toValues } from "../text/fields.ts";
+import {
+  describeFault,
+  describeFieldError,
+  differences,
+  faultOf,
+  fullLabelOf,
+  textAt,
+  toValues,
+} from "../text/fields.ts";
 import { toNumber } from "../text/locale.ts";
 import { nameOf, translate } from "../text/translate.ts";
 

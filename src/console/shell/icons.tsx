@@ -9,6 +9,7 @@ import { createSvgIcon } from "@mui/material/SvgIcon";
 export type IconComponent = typeof SvgIcon;
 
 // Pages in the menu.
+export const AuditIcon: IconComponent = draw(shapes.mdiClipboardTextClockOutline);
 export const DashboardIcon: IconComponent = draw(shapes.mdiViewDashboard);
 export const HistoryIcon: IconComponent = draw(shapes.mdiHistory);
 export const ImportIcon: IconComponent = draw(shapes.mdiSwapVertical);

@@ -1,5 +1,5 @@
 // Records what happens without changing a record: sign-ins, refusals, imports, exports, backups. Each of these events is an entry in the system site's
-// journal, so it's backed up, restored, pruned and followed like any other change (administration-log.ts reads it).
+// journal, so it's backed up, restored, pruned and followed like any other change (audit-log.ts reads it).
 //
 // Only the journal grows. There's one record for each operator's last sign-in, so that it's known even after the journal was pruned, and one more,
 // which every other event overwrites.
@@ -12,25 +12,22 @@ import { event as eventResource } from "../../resources/event.ts";
 import { toCreateIntent, toInstant, toUpdateIntent } from "../../system/system-changes.ts";
 import type { OperatorRecord } from "../../system/system-records.ts";
 
-export const eventKinds = [
-  "sign-in",
-  "sign-out",
-  "link",
-  "refused-sign-in",
-  "refused-action",
-  "import",
-  "export",
-  "import-site",
-  "export-site",
-  "backup",
-  "restore",
-  "copy",
-] as const;
-
-export type EventKind = (typeof eventKinds)[number];
+export type EventKind =
+  | "sign-in"
+  | "sign-out"
+  | "link"
+  | "refused-sign-in"
+  | "refused-action"
+  | "import"
+  | "export"
+  | "import-site"
+  | "export-site"
+  | "backup"
+  | "restore"
+  | "copy";
 
 /** Undefined members are left empty, and texts that are too long are cut. */
-export interface AdministrationEvent {
+export interface AuditEvent {
   readonly kind: EventKind;
   /** ID of the operator it's about. */
   readonly operator?: number | undefined;
@@ -61,21 +58,28 @@ export interface AdministrationEvent {
  */
 export async function recordEvent(
   engine: Pick<Engine, "commit">,
-  event: AdministrationEvent,
+  event: AuditEvent,
   now: number,
   actor: string = operatorActor,
 ): Promise<void> {
   await recordEvents(engine, [{ event, actor }], now);
 }
 
+/** An event, and who did it in which run. */
+export interface AttributedEvent {
+  readonly event: AuditEvent;
+  readonly actor: string;
+  readonly run?: string | undefined;
+}
+
 /** Records several events in one transaction. */
 export async function recordEvents(
   engine: Pick<Engine, "commit">,
-  events: readonly { readonly event: AdministrationEvent; readonly actor: string }[],
+  events: readonly AttributedEvent[],
   now: number,
 ): Promise<void> {
   await engine.commit(
-    events.flatMap(({ event, actor }) => toIntents(event, now).map((intent) => ({ ...intent, actor }))),
+    events.flatMap(({ event, ...by }) => toIntents(event, now).map((intent) => ({ ...intent, ...by }))),
   );
 }
 
@@ -113,7 +117,7 @@ export function signInRecordId(operator: number): number {
 const lastEventId = 1;
 
 /** Only one of them makes an entry: if the record exists, the create is rejected, and if it didn't, the update changes nothing. */
-function toIntents(event: AdministrationEvent, now: number): readonly Intent[] {
+function toIntents(event: AuditEvent, now: number): readonly Intent[] {
   const { kind, operator, name, site, resource, detail, address, addresses, count, rows } = event;
   const values = {
     Kind: kind,

@@ -92,15 +92,19 @@ export interface EntryFilter {
   /** An actor, or a person's name: `anna` selects `console:anna` and `operator:anna`. */
   readonly actor?: string | undefined;
   readonly run?: string | undefined;
+  /** What else must be true of an entry. */
+  readonly condition?: ((entry: JournalEntry) => boolean) | undefined;
 }
 
-export function isSelected(entry: JournalEntry, { resource, id, operation, actor, run }: EntryFilter): boolean {
+export function isSelected(entry: JournalEntry, filter: EntryFilter): boolean {
+  const { resource, id, operation, actor, run, condition } = filter;
   return (
     (resource === undefined || entry.resource === resource) &&
     (id === undefined || entry.id === id) &&
     (operation === undefined || entry.operation === operation) &&
     (actor === undefined || isMadeBy(entry, actor)) &&
-    (run === undefined || entry.run === run)
+    (run === undefined || entry.run === run) &&
+    (condition === undefined || condition(entry))
   );
 }
 

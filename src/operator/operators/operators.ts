@@ -20,6 +20,7 @@ import {
   type SiteRecord,
   type SystemRecords,
 } from "../../system/system-records.ts";
+import { signInRecordId } from "../journal/events.ts";
 import { liveIdOf, nameOfLiveSite } from "../sites/sandboxes.ts";
 import { requireSite } from "../sites/sites.ts";
 
@@ -31,6 +32,8 @@ export interface ListedOperator extends OperatorRecord {
   /** Names of the live sites the operator can manage, without removed ones; undefined for all. */
   readonly siteNames: readonly string[] | undefined;
   readonly role: Role;
+  /** When they last signed in (ISO 8601). Undefined if they never did, or it wasn't looked up. */
+  readonly signedIn?: string | undefined;
 }
 
 /** Undefined means no change. */
@@ -41,15 +44,27 @@ interface OperatorSettings {
 }
 
 /** The JSON that commands print and the console's API returns. */
-export function toOperatorInfo({ ID: id, Name: name, siteNames, role, Subject, Created: created }: ListedOperator) {
+export function toOperatorInfo({
+  ID: id,
+  Name: name,
+  siteNames,
+  role,
+  Subject,
+  Created: created,
+  signedIn,
+}: ListedOperator) {
   const [issuer = "", subject = ""] = Subject.split(/ (.*)/s, 2);
   const singleSignOn = Subject === "" ? null : { issuer, subject };
-  return { id, name, sites: siteNames ?? null, role, singleSignOn, created };
+  return { id, name, sites: siteNames ?? null, role, singleSignOn, created, signedIn: signedIn ?? null };
 }
 
 export async function listOperators(engine: Engine): Promise<ListedOperator[]> {
   const system = await readSystemRecords(engine);
-  return system.operators.map((operator) => toListed(operator, system));
+  const signIns = new Map(system.events.map(({ ID, At }) => [ID, At]));
+  return system.operators.map((operator) => ({
+    ...toListed(operator, system),
+    signedIn: signIns.get(signInRecordId(operator.ID)),
+  }));
 }
 
 /**

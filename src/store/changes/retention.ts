@@ -1,4 +1,4 @@
-// Prunes old journal entries of all sites, except the system site, once a day (`serve --journal-days`).
+// Prunes old journal entries of all sites, including the system site, once a day (`serve --journal-days`).
 //
 // If more than half of a journal is old, the clock may be wrong, or have been wrong when the latest entries were made. The first round to find such a
 // journal leaves it alone; each round after that, a day later, prunes half of the rest. That gives an operator a day to notice the log or the metric
@@ -12,6 +12,7 @@ import { errorMessage } from "../../lib/errors-for-log.ts";
 import { gauge, type MetricFamily } from "../../lib/metrics.ts";
 import { yieldToEventLoop } from "../../lib/yielding.ts";
 import type { Engine } from "../../model/engine.ts";
+import { systemSite } from "../../model/system-site.ts";
 import { lastPrunable } from "../database/journal.ts";
 import {
   findWebhooksWithPrunedCursor,
@@ -151,7 +152,7 @@ async function findPrunableRanges(
 ): Promise<{ due: readonly PrunableRange[]; throttled: ThrottledJournals }> {
   const due: PrunableRange[] = [];
   const throttled = new Map<number, ThrottledJournal>();
-  for (const site of await listSiteIds(engine)) {
+  for (const site of [systemSite, ...(await listSiteIds(engine))]) {
     if (isStopped()) return { due: [], throttled: last.throttled };
     const { head, floor } = await engine.readJournalPage(site, 0, 1);
     const through = lastPrunable(await readRevisionBefore(engine, site, before), head.revision);

@@ -205,7 +205,9 @@ describe("backup", () => {
     const { code, stdout, stderr } = await workspace.run(["backup", to, "--json"], {
       wrap: (command) => `(${command.replace("exec ", "")}) | (sleep 1; cat) > '${workspace.file("copy.backup")}'`,
     });
-    expect([code, stdout, stderr]).toEqual([0, "", "wrote 4004 rows to standard output\n"]);
+    expect([code, stdout]).toEqual([0, ""]);
+    // Includes its own entries in the audit log.
+    expect(stderr).toMatch(/^wrote 40\d\d rows to standard output\n$/);
     expect(existsSync(workspace.file("-"))).toBe(false);
     await workspace.mustRun([
       "restore",

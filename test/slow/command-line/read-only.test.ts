@@ -65,7 +65,9 @@ function mount(): boolean {
 
 async function expectReadable(names: string[]): Promise<void> {
   const exported = await run("export", "--site", "main", "brands", "--json");
-  expect([exported.code, exported.stderr]).toEqual([0, ""]);
+  expect(exported.code).toBe(0);
+  // In one case, the file itself can be written.
+  expect(exported.stderr).toMatch(/^(?:couldn't record this in the audit log: .*\n)?$/);
   expect(JSON.parse(exported.stdout).map(({ Name }: { Name: string }) => Name)).toEqual(names);
 }
 

@@ -32,6 +32,7 @@ const otherPages = {
   import: "shop/import",
   sites: "shop/sites",
   operators: "shop/operators",
+  audit: "shop/audit",
 };
 
 interface FilledSite extends TestConsole {

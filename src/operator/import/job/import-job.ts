@@ -6,6 +6,7 @@ import type { Engine } from "../../../model/engine.ts";
 import { ProblemError } from "../../../model/errors.ts";
 import type { Head } from "../../../model/head.ts";
 import type { Resource } from "../../../model/resource.ts";
+import type { AuditEvent } from "../../journal/events.ts";
 import type { RevisionRange } from "../../journal/journal-entries.ts";
 import { describeColumns, maxColumns } from "../column-guess.ts";
 import { type FileFormat, guessEncoding, type NumberedRow, openTable, readRows } from "../file-rows.ts";
@@ -150,9 +151,16 @@ export class ImportJob {
 
   /**
    * Starts the import of what the dry run has shown.
+   * @param onEnd called once it has ended, even if it has failed; mustn't reject
    * @throws ProblemError `conflict` unless a dry run is complete, or if it has found a different number of missing records than `choice.removals`
    */
-  run(engine: Engine, site: number, choice: RunChoice, now: () => number): void {
+  run(
+    engine: Engine,
+    site: number,
+    choice: RunChoice,
+    now: () => number,
+    onEnd: (event: Pick<AuditEvent, "detail" | "rows">) => Promise<void>,
+  ): void {
     const options = this.#options;
     if (this.#state !== "checked" || !options) throw wrongStateError(this.#state);
     const removeMissing = choice.removals === undefined ? undefined : this.#toRemovals(choice.removals);
@@ -160,7 +168,16 @@ export class ImportJob {
     for (const number of this.#report?.numbers(choice.kinds) ?? []) excludedRows.add(number);
     this.#missing = undefined;
     const execution = { options, now, excludedRows, removeMissing };
-    this.#start("running", (signal) => this.#import(engine, site, { ...execution, signal }));
+    this.#start("running", async (signal) => {
+      let detail = "failed";
+      try {
+        await this.#import(engine, site, { ...execution, signal });
+        detail = this.#isInterrupted ? "stopped" : "";
+      } finally {
+        const { created = 0, updated = 0, rejected = 0 } = this.#report?.counts ?? {};
+        await onEnd({ detail, rows: { created, updated, removed: this.#missing?.removed ?? 0, rejected } });
+      }
+    });
   }
 
   #toRemovals(removals: number): JobExecution["removeMissing"] {
