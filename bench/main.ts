@@ -5,6 +5,7 @@
 // `--stalls`: how long clients wait during expensive requests and commands, on both engines, with a site of `--brands` (default 100000).
 // `--feed`: what waiting clients and webhooks cost other clients, and how soon a change reaches waiting clients.
 // `--memory`: how much memory the server and its sockets use while many clients request a lot at once.
+// `--console`: how long the console takes until it can be used on a phone with a slow network, with an empty cache.
 // Flags:
 // `--smoke`: a short run that fails on errors, but not on slow responses. All servers get load at once, so its figures mean nothing.
 // `--rounds N`: how often each server is measured (default 3). The report has the medians.
@@ -16,6 +17,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { benchConsole } from "./console/run.ts";
 import { benchFeed } from "./feed/run.ts";
 import { benchMemory } from "./memory/run.ts";
 import { benchPeers } from "./peers/run.ts";
@@ -31,6 +33,7 @@ const { values: flags, positionals: names } = parseArgs({
     feed: isSet,
     memory: isSet,
     peers: isSet,
+    console: isSet,
     smoke: isSet,
     brands: { type: "string", default: "100000" },
     rounds: { type: "string", default: "3" },
@@ -46,6 +49,7 @@ function run(folder: string): Promise<number> {
   if (flags.stalls) return benchStalls({ brands: Number(flags.brands), only, smoke }, folder);
   if (flags.feed) return benchFeed({ rounds, only, smoke }, folder);
   if (flags.memory) return benchMemory({ only, smoke }, folder);
+  if (flags.console) return benchConsole({ rounds });
   if (flags.peers) return benchPeers({ smoke, only }, names, setting);
   return benchBare({ smoke, only }, setting);
 }

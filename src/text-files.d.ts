@@ -82,7 +82,7 @@ declare module "*.tgz" {
 }
 
 /** Imported as a file: its path. */
-declare module "*.br" {
+declare module "*.scripts" {
   const path: string;
   export default path;
 }

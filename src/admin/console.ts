@@ -1,26 +1,27 @@
-// Serves the console's page, its script and the licences of the packages in them. The page gets all its data from the API under /operator.
+// Serves the console's page, its scripts and the licences of the packages in them. The page gets all its data from the API under /operator.
 
 import { existsSync } from "node:fs";
 import { promisify } from "node:util";
-import { brotliCompress, brotliDecompress, constants } from "node:zlib";
+import { brotliDecompress } from "node:zlib";
 import { preferredCoding } from "../http/common/content-negotiation.ts";
 import { gzipWhole, StaticFile } from "../http/common/static-file.ts";
 import { once } from "../lib/concurrency.ts";
 import { randomText } from "../lib/text.ts";
+import { ProblemError } from "../model/errors.ts";
 import type { HeaderFields } from "../wire/header-fields.ts";
 import type { WireRequest } from "../wire/request.ts";
-import { buildConsole, consoleEntry, noticesPath } from "./console-build.ts";
+import { buildConsole, consoleEntry, noticesPath, type PackedConsole, packConsole } from "./console-build.ts";
 import type { AdminContent, AdminRequestContext, AdminRoute } from "./handler.ts";
 import { hasSessionCookie } from "./session.ts";
 
 /** Shared by all admin listeners of this process. */
 const loadOnce = once(loadScript);
 
-/** @param load loads the script; by default, this program's */
+/** @param load loads the scripts; by default, this program's */
 export function consoleRoutes(load = loadOnce): [path: string, route: AdminRoute][] {
   return [
     ["/", { GET: ({ request }) => respondWithPage(request, load) }],
-    ["/console.js", { GET: (context) => respondWithScript(context, load) }],
+    ["/console/{script}", { GET: (context) => respondWithScript(context, load) }],
     [
       noticesPath,
       { GET: async () => ({ body: (await load()).notices, headers: { "Content-Type": "text/plain; charset=utf-8" } }) },
@@ -29,8 +30,8 @@ export function consoleRoutes(load = loadOnce): [path: string, route: AdminRoute
 }
 
 async function respondWithPage({ headers }: WireRequest, load: typeof loadOnce): Promise<AdminContent> {
-  const digest = await withMaxWait(load().then(({ file }) => file.digest()));
-  return toConsolePage(digest, { headers, isSignedIn: hasSessionCookie(headers) });
+  const entry = await withMaxWait(load().then((script) => script.entry));
+  return toConsolePage(entry, { headers, isSignedIn: hasSessionCookie(headers) });
 }
 
 /** How long the page waits for its script. In a checkout, bundling it takes 100 to 600 ms. */
@@ -43,19 +44,24 @@ async function withMaxWait<T>(value: Promise<T>): Promise<T | undefined> {
   return Promise.race([value, promise]).finally(() => clearTimeout(timer));
 }
 
-/** During an upgrade, the page may be from another version than the script, and ask for another digest. */
+const scriptType = { "Content-Type": "text/javascript; charset=utf-8" };
+
+/** A page that was sent while the scripts were being built, or by another version during an upgrade, loads itself again. Nothing is lost: it's empty. */
+const reload: AdminContent = { body: "location.reload();\n", headers: scriptType };
+
 async function respondWithScript(
-  { request, query }: AdminRequestContext,
+  { request, parameters: { script = "" } }: AdminRequestContext,
   load: typeof loadOnce,
 ): Promise<AdminContent> {
-  const { file } = await load();
-  const isNamed = query.has(await file.digest());
+  const file = (await load()).files.get(script);
+  if (!file && script.startsWith("main-")) return reload;
+  if (!file) throw new ProblemError("not-found", "this version of the console doesn't have this script");
   const coding = preferredCoding(request.headers.get("accept-encoding"), ["br", "gzip"]);
   return {
     body: await file.bytes(coding),
     headers: {
-      "Content-Type": "text/javascript; charset=utf-8",
-      "Cache-Control": isNamed ? "private, max-age=31536000, immutable" : "no-store",
+      ...scriptType,
+      "Cache-Control": "private, max-age=31536000, immutable",
       Vary: "Accept-Encoding",
       ...(coding ? { "Content-Encoding": coding } : {}),
     },
@@ -63,36 +69,33 @@ async function respondWithScript(
 }
 
 export interface ConsoleScript {
-  readonly file: StaticFile<"br" | "gzip">;
+  /** The name of the script that the page loads. */
+  readonly entry: string;
+  /** All scripts, by name. */
+  readonly files: ReadonlyMap<string, StaticFile<"br" | "gzip">>;
   readonly notices: string;
 }
 
 /**
- * In a checkout, bundles the script from source. The package and the executable come with the finished script.
+ * In a checkout, bundles the scripts from source. The package and the executable come with the finished scripts.
  * @throws AggregateError with errors in the source, or Error about the licence of a package
  */
-export function loadScript(): Promise<ConsoleScript> {
-  return existsSync(consoleEntry) ? buildScript() : readBundledScript();
+export async function loadScript(): Promise<ConsoleScript> {
+  if (existsSync(consoleEntry)) return unpackConsole(await packConsole(await buildConsole(), quickQuality));
+  const { default: file } = await import("../../dist/console/console.scripts", { with: { type: "file" } });
+  return unpackConsole(await Bun.file(file).json());
 }
 
 /** The best compression would take seconds, which is too long for the first page. */
-const quickly = { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } };
+export const quickQuality = 6;
 
-async function buildScript(): Promise<ConsoleScript> {
-  const { script, notices } = await buildConsole();
-  const br = (bytes: Uint8Array) => promisify(brotliCompress)(bytes, quickly);
-  return { file: new StaticFile(() => Buffer.from(script), { br, gzip: gzipWhole }), notices };
-}
-
-async function readBundledScript(): Promise<ConsoleScript> {
-  const { default: file } = await import("../../dist/console/console.js.br", { with: { type: "file" } });
-  const { default: notices } = await import("../../dist/console/console.js.LICENSE.txt", { with: { type: "text" } });
-  return { file: fromBrotli(await Bun.file(file).bytes()), notices };
-}
-
-export function fromBrotli(compressed: Uint8Array): ConsoleScript["file"] {
-  const make = () => promisify(brotliDecompress)(compressed);
-  return new StaticFile(make, { br: async () => compressed, gzip: gzipWhole });
+export function unpackConsole({ entry, scripts, notices }: PackedConsole): ConsoleScript {
+  const files = Object.entries(scripts).map(([name, text]) => {
+    const compressed = Buffer.from(text, "base64");
+    const make = () => promisify(brotliDecompress)(compressed);
+    return [name, new StaticFile(make, { br: async () => compressed, gzip: gzipWhole })] as const;
+  });
+  return { entry, files: new Map(files), notices };
 }
 
 // Until its script runs, the page shows the bar and the menu as empty shapes in the operator's colours. They have the size of the real ones
@@ -114,9 +117,9 @@ interface PageReader {
 
 /**
  * The content security policy only allows resources from this address, and style elements with a random nonce, which the script adds.
- * @param digest the script's; undefined while it's being built, which the page then says
+ * @param entry the script's name; undefined while it's being built, which the page then says
  */
-function toConsolePage(digest: string | undefined, { headers, isSignedIn }: PageReader): AdminContent {
+function toConsolePage(entry: string | undefined, { headers, isSignedIn }: PageReader): AdminContent {
   const nonce = randomText(22);
   const policy = [
     "default-src 'none'",
@@ -138,10 +141,10 @@ function toConsolePage(digest: string | undefined, { headers, isSignedIn }: Page
 <link rel="icon" href="${icon}">
 <title>Storefront</title>
 <style nonce="${nonce}">${style}</style>
-<script type="module" src="/console.js${digest ? `?${digest}` : ""}"></script>
+<script type="module" src="/console/${entry ?? "main-new.js"}"></script>
 </head>
 <body>
-<div id="frame">${isSignedIn ? bar : ""}<p role="status">${digest ? "Loading" : building}</p><noscript><p>The console needs JavaScript.</p></noscript></div>
+<div id="frame">${isSignedIn ? bar : ""}<p role="status">${entry ? "Loading" : building}</p><noscript><p>The console needs JavaScript.</p></noscript></div>
 <div id="root"></div>
 </body>
 </html>

@@ -65,6 +65,8 @@ export const texts = {
     broken_detail:
       "Your saved data is safe. If this keeps happening, send this message to whoever runs the server: %{fault}",
     reload: "Reload page",
+    updated: "The console was updated",
+    updated_detail: "Reload the page to use the new version.",
     colours_device: "System theme",
     colours_light: "Light",
     colours_dark: "Dark",

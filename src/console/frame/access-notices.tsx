@@ -7,6 +7,7 @@ import type { SessionResponse } from "../../admin/api/types.ts";
 import { markSignedIn, probe, useServerAccess } from "../api/server-access.ts";
 import { onSignInElsewhere, reloadWithoutAddress, SignInForm } from "../session/session.tsx";
 import { ActionDialog } from "../shell/action-dialog.tsx";
+import { UpdatedError } from "../shell/lazy-part.tsx";
 import { useDocumentTitle } from "../shell/page.tsx";
 import { Link } from "../shell/router.tsx";
 import { useSession, useSiteName } from "../shell/site-context.ts";
@@ -110,8 +111,12 @@ export function UnsavedGuard() {
 }
 
 export function PageFault({ fault }: { readonly fault: Error }) {
+  const isUpdated = fault instanceof UpdatedError;
   return (
-    <Message title={translate("app.broken")} detail={translate("app.broken_detail", { fault: fault.message })}>
+    <Message
+      title={translate(isUpdated ? "app.updated" : "app.broken")}
+      detail={isUpdated ? fault.message : translate("app.broken_detail", { fault: fault.message })}
+    >
       <Button variant="contained" onClick={() => location.reload()}>
         {translate("app.reload")}
       </Button>

@@ -3,12 +3,6 @@
 import { Box, type Theme } from "@mui/material";
 import type { ComponentType, ReactElement } from "react";
 import type { RightInfo, SessionInfo } from "../../admin/api/types.ts";
-import { AuditPage } from "../audit/audit-page.tsx";
-import { HistoryPage } from "../history/history-page.tsx";
-import { ImportPage } from "../import/import-page.tsx";
-import { KeysPage } from "../keys/keys-page.tsx";
-import { OperatorsPage } from "../operators/operators-page.tsx";
-import { RequestsPage } from "../requests/requests-page.tsx";
 import {
   AuditIcon,
   DashboardIcon,
@@ -22,14 +16,13 @@ import {
   StorefrontIcon,
   WebhookIcon,
 } from "../shell/icons.tsx";
+import { lazyPart } from "../shell/lazy-part.tsx";
 import { ClosedPage } from "../shell/role-notice.tsx";
 import { Link, usePath } from "../shell/router.tsx";
 import { useDeclared, useSession, useSiteName } from "../shell/site-context.ts";
 import { lowShadow } from "../shell/theme.ts";
-import { SitesPage } from "../sites/sites-page.tsx";
 import { capitalize } from "../text/locale.ts";
 import { type TextKey, translate } from "../text/translate.ts";
-import { WebhooksPage } from "../webhooks/webhooks-page.tsx";
 
 interface SitePage {
   /** The last part of the page's address. The page's texts have the same name. */
@@ -43,6 +36,15 @@ interface SitePage {
   /** Whether only operators of all sites can open the page. */
   readonly isForAllSites?: true;
 }
+
+const HistoryPage = lazyPart(async () => (await import("../history/history-page.tsx")).HistoryPage);
+const ImportPage = lazyPart(async () => (await import("../import/import-page.tsx")).ImportPage);
+const RequestsPage = lazyPart(async () => (await import("../requests/requests-page.tsx")).RequestsPage);
+const KeysPage = lazyPart(async () => (await import("../keys/keys-page.tsx")).KeysPage);
+const WebhooksPage = lazyPart(async () => (await import("../webhooks/webhooks-page.tsx")).WebhooksPage);
+const SitesPage = lazyPart(async () => (await import("../sites/sites-page.tsx")).SitesPage);
+const OperatorsPage = lazyPart(async () => (await import("../operators/operators-page.tsx")).OperatorsPage);
+const AuditPage = lazyPart(async () => (await import("../audit/audit-page.tsx")).AuditPage);
 
 const groups: readonly (readonly SitePage[])[] = [
   [

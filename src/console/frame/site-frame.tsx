@@ -1,19 +1,22 @@
 // Loads the site in the address, and shows its page in the layout.
 
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useMemo } from "react";
+import { type ReactNode, Suspense, useEffect, useMemo } from "react";
 import type { SessionInfo } from "../../admin/api/types.ts";
 import type { Declared } from "../api/call-api.ts";
-import { OverviewPage } from "../overview/overview-page.tsx";
-import { RecordTable } from "../records/record-table.tsx";
+import { explainReload, lazyPart, preloadParts } from "../shell/lazy-part.tsx";
 import { PlainPage } from "../shell/page.tsx";
+import { LoadingLines } from "../shell/query-result.tsx";
 import { navigate, usePath } from "../shell/router.tsx";
 import { SiteContext, useDeclared, useSession } from "../shell/site-context.ts";
-import { FirstSite } from "../sites/site-form.tsx";
 import { translate } from "../text/translate.ts";
 import { UnknownPage } from "./access-notices.tsx";
 import { ConsoleLayout } from "./layout.tsx";
 import { pageNamed } from "./menu.tsx";
+
+const OverviewPage = lazyPart(async () => (await import("../overview/overview-page.tsx")).OverviewPage);
+const RecordTable = lazyPart(async () => (await import("../records/record-table.tsx")).RecordTable);
+const FirstSite = lazyPart(async () => (await import("../sites/site-form.tsx")).FirstSite);
 
 interface FrameProps {
   readonly session: SessionInfo;
@@ -21,6 +24,9 @@ interface FrameProps {
   /** Reloads the sites. */
   readonly reload: () => Promise<void>;
 }
+
+/** Leaves a slow network to the first page. */
+const preloadAfterMs = 3000;
 
 /** Shows the site in the address, or the first one if the address has none. */
 export function SiteFrame({ session, declared, reload }: FrameProps) {
@@ -30,7 +36,17 @@ export function SiteFrame({ session, declared, reload }: FrameProps) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: another site begins with an empty cache
   const queryClient = useMemo(createQueryClient, [session.id, siteName]);
   const shown = useMemo(() => site && { site, declared, session, reload }, [site, declared, session, reload]);
-  if (!first) return <FirstSite session={session} reload={reload} />;
+  useEffect(() => {
+    explainReload();
+    const timer = setTimeout(preloadParts, preloadAfterMs);
+    return () => clearTimeout(timer);
+  }, []);
+  if (!first)
+    return (
+      <Suspense>
+        <FirstSite session={session} reload={reload} />
+      </Suspense>
+    );
   if (siteName === "") return <Redirect to={`/${first.name}`} />;
   if (!shown) return <UnknownSite siteName={siteName} first={first.name} />;
   return (
@@ -38,7 +54,9 @@ export function SiteFrame({ session, declared, reload }: FrameProps) {
       <QueryClientProvider client={queryClient}>
         {/* Switching sites discards whatever was chosen or typed. */}
         <ConsoleLayout key={siteName}>
-          <ShownPage />
+          <Suspense fallback={<LoadingLines />}>
+            <ShownPage />
+          </Suspense>
         </ConsoleLayout>
       </QueryClientProvider>
     </SiteContext>

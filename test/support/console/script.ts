@@ -15,12 +15,12 @@ export async function documentOf(adminUrl: string): Promise<string> {
   return response.text();
 }
 
-/** Loads the script that the page refers to, in this encoding. */
-export async function scriptOf(adminUrl: string, encoding: string): Promise<LoadedScript> {
-  // Until the script is built, the page refers to it without its digest.
-  await fetch(new URL("/console.js", adminUrl)).then((made) => made.arrayBuffer());
+/** Loads the script that the page refers to, or another one by its name, in this encoding. */
+export async function scriptOf(adminUrl: string, encoding: string, name?: string): Promise<LoadedScript> {
+  // The response comes when the scripts have been built. Until then, the page doesn't refer to them.
+  await fetch(new URL("/console/main-new.js", adminUrl)).then((made) => made.arrayBuffer());
   const [, path = ""] = /<script type="module" src="([^"]+)"/.exec(await documentOf(adminUrl)) ?? [];
-  const url = new URL(path, adminUrl).href;
+  const url = new URL(name ? `/console/${name}` : path, adminUrl).href;
   const response = await fetch(url, { headers: { "Accept-Encoding": encoding }, decompress: false });
   if (response.status !== 200) throw new Error(`the console's script responds with a ${response.status}`);
   return { url, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
@@ -36,9 +36,12 @@ export async function noticesOf(adminUrl: string): Promise<string> {
   return response.text();
 }
 
-/** Whether the server's script or licences differ from what this source builds. */
+/** Whether one of the server's scripts or the licences differ from what this source builds. */
 export async function differsFromSource(adminUrl = ""): Promise<boolean> {
-  const { script, notices } = await buildConsole();
-  const { bytes } = await scriptOf(adminUrl, "identity");
-  return Buffer.compare(bytes, Buffer.from(script)) !== 0 || (await noticesOf(adminUrl)) !== notices;
+  const { scripts, notices } = await buildConsole();
+  for (const [name, script] of scripts) {
+    const { bytes } = await scriptOf(adminUrl, "identity", name);
+    if (Buffer.compare(bytes, Buffer.from(script)) !== 0) return true;
+  }
+  return (await noticesOf(adminUrl)) !== notices;
 }
