@@ -15,7 +15,7 @@ const slowdown = 4;
 
 /** The pages, and an element that they show with their data. */
 const pages = [
-  ["brands", "shop/brands", "#main-content a[href*='/brands/']"],
+  ["brands", "shop/brands", "#main-content a[href$='/brands/1']"],
   ["overview", "shop", "#main-content svg"],
   ["API keys", "shop/keys", "#main-content [data-shortcut=new]"],
 ] as const;

@@ -11,25 +11,29 @@ const environmentName = ["process", "env", "NODE_ENV"].join(".");
 
 /** Only exists in a checkout, not in the package or the executable. */
 export const consoleEntry: string = fileURLToPath(new URL("../console/main.tsx", import.meta.url));
+const startEntry = fileURLToPath(new URL("../console/start.ts", import.meta.url));
 
 /** URL path of the licences, by the usual name for those of a script. */
 export const noticesPath = "/console.js.LICENSE.txt";
 
-/** The scripts in a single JSON file, because the executable can't contain files whose names aren't known in advance. */
-export interface PackedConsole {
-  /** The script that the page loads. It has what most pages need, and loads the others. */
-  readonly entry: string;
-  /** Each script by its name, which contains a hash of the content: compressed with Brotli, in Base64. */
-  readonly scripts: Readonly<Record<string, string>>;
+interface ConsoleParts {
+  /** What the page runs: `start`, then `main`. */
+  readonly entries: readonly string[];
+  /** What these two import, directly or indirectly. */
+  readonly imported: readonly string[];
   readonly notices: string;
 }
 
-interface BuiltConsole {
-  readonly entry: string;
-  /** By name. */
+interface BuiltConsole extends ConsoleParts {
+  /** By name, which contains a hash of the content. */
   readonly scripts: ReadonlyMap<string, string>;
-  readonly notices: string;
   readonly packages: readonly BundledPackage[];
+}
+
+/** In a single JSON file, because the executable can't contain files whose names aren't known in advance. */
+export interface PackedConsole extends ConsoleParts {
+  /** By name: compressed with Brotli, in Base64. */
+  readonly scripts: Readonly<Record<string, string>>;
 }
 
 /**
@@ -38,31 +42,47 @@ interface BuiltConsole {
  */
 export async function buildConsole(): Promise<BuiltConsole> {
   const { outputs, metafile } = await Bun.build({
-    entrypoints: [consoleEntry],
+    entrypoints: [startEntry, consoleEntry],
     target: "browser",
     splitting: true,
-    naming: { entry: "main-[hash].[ext]", chunk: "[hash].[ext]" },
+    naming: { entry: "[name]-[hash].[ext]", chunk: "[hash].[ext]" },
     minify: true,
     metafile: true,
     banner: `/*! For license information please see ${noticesPath.slice(1)} */`,
     define: { [environmentName]: JSON.stringify("production") },
   });
+  if (!metafile) throw new Error("the console couldn't be built");
+  const entries = ["start", "main"].map((name) => outputs.find(({ path }) => path.startsWith(`./${name}-`))?.path ?? "");
   const texts = outputs.map(async (output) => [basename(output.path), await output.text()] as const);
-  const scripts = new Map(await Promise.all(texts));
-  const entry = [...scripts.keys()].find((name) => name.startsWith("main-"));
-  if (!entry || !metafile) throw new Error("the console couldn't be built");
   const packages = bundledPackages(filesIn(metafile));
-  return { entry, scripts, notices: toNotices(packages), packages };
+  return {
+    entries: entries.map((path) => basename(path)),
+    imported: [...importsOf(entries, metafile)].map((path) => basename(path)),
+    scripts: new Map(await Promise.all(texts)),
+    notices: toNotices(packages),
+    packages,
+  };
+}
+
+/** Returns the paths of the scripts that `entries` import, directly or indirectly. */
+function importsOf(entries: readonly string[], { outputs }: Bun.BuildMetafile): Set<string> {
+  const found = new Set(entries);
+  for (const path of found)
+    for (const { path: imported, kind } of outputs[path]?.imports ?? []) if (kind === "import-statement") found.add(imported);
+  return found.difference(new Set(entries));
 }
 
 /** @param quality of the compression, up to 11, which takes seconds */
-export async function packConsole({ entry, scripts, notices }: BuiltConsole, quality: number): Promise<PackedConsole> {
+export async function packConsole(
+  { entries, imported, notices, scripts }: BuiltConsole,
+  quality: number,
+): Promise<PackedConsole> {
   const options = { params: { [constants.BROTLI_PARAM_QUALITY]: quality } };
   const packed = [...scripts].map(async ([name, script]) => {
     const compressed = await promisify(brotliCompress)(script, options);
     return [name, compressed.toString("base64")] as const;
   });
-  return { entry, scripts: Object.fromEntries(await Promise.all(packed)), notices };
+  return { entries, imported, notices, scripts: Object.fromEntries(await Promise.all(packed)) };
 }
 
 /** Returns the paths of the scripts' source files. */

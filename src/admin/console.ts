@@ -30,8 +30,8 @@ export function consoleRoutes(load = loadOnce): [path: string, route: AdminRoute
 }
 
 async function respondWithPage({ headers }: WireRequest, load: typeof loadOnce): Promise<AdminContent> {
-  const entry = await withMaxWait(load().then((script) => script.entry));
-  return toConsolePage(entry, { headers, isSignedIn: hasSessionCookie(headers) });
+  const script = await withMaxWait(load());
+  return toConsolePage(script, { headers, isSignedIn: hasSessionCookie(headers) });
 }
 
 /** How long the page waits for its script. In a checkout, bundling it takes 100 to 600 ms. */
@@ -68,12 +68,9 @@ async function respondWithScript(
   };
 }
 
-export interface ConsoleScript {
-  /** The name of the script that the page loads. */
-  readonly entry: string;
-  /** All scripts, by name. */
+export interface ConsoleScript extends Omit<PackedConsole, "scripts"> {
+  /** By name. */
   readonly files: ReadonlyMap<string, StaticFile<"br" | "gzip">>;
-  readonly notices: string;
 }
 
 /**
@@ -89,13 +86,13 @@ export async function loadScript(): Promise<ConsoleScript> {
 /** The best compression would take seconds, which is too long for the first page. */
 export const quickQuality = 6;
 
-export function unpackConsole({ entry, scripts, notices }: PackedConsole): ConsoleScript {
+export function unpackConsole({ scripts, ...parts }: PackedConsole): ConsoleScript {
   const files = Object.entries(scripts).map(([name, text]) => {
     const compressed = Buffer.from(text, "base64");
     const make = () => promisify(brotliDecompress)(compressed);
     return [name, new StaticFile(make, { br: async () => compressed, gzip: gzipWhole })] as const;
   });
-  return { entry, files: new Map(files), notices };
+  return { ...parts, files: new Map(files) };
 }
 
 // Until its script runs, the page shows the bar and the menu as empty shapes in the operator's colours. They have the size of the real ones
@@ -117,9 +114,9 @@ interface PageReader {
 
 /**
  * The content security policy only allows resources from this address, and style elements with a random nonce, which the script adds.
- * @param entry the script's name; undefined while it's being built, which the page then says
+ * @param script undefined while it's being built, which the page then says
  */
-function toConsolePage(entry: string | undefined, { headers, isSignedIn }: PageReader): AdminContent {
+function toConsolePage(script: ConsoleScript | undefined, { headers, isSignedIn }: PageReader): AdminContent {
   const nonce = randomText(22);
   const policy = [
     "default-src 'none'",
@@ -141,10 +138,10 @@ function toConsolePage(entry: string | undefined, { headers, isSignedIn }: PageR
 <link rel="icon" href="${icon}">
 <title>Storefront</title>
 <style nonce="${nonce}">${style}</style>
-<script type="module" src="/console/${entry ?? "main-new.js"}"></script>
+${toScriptTags(script ?? { entries: ["main-new.js"], imported: [] })}
 </head>
 <body>
-<div id="frame">${isSignedIn ? bar : ""}<p role="status">${entry ? "Loading" : building}</p><noscript><p>The console needs JavaScript.</p></noscript></div>
+<div id="frame">${isSignedIn ? bar : ""}<p role="status">${script ? "Loading" : building}</p><noscript><p>The console needs JavaScript.</p></noscript></div>
 <div id="root"></div>
 </body>
 </html>
@@ -153,6 +150,12 @@ function toConsolePage(entry: string | undefined, { headers, isSignedIn }: PageR
     body,
     headers: { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy.join("; ") },
   };
+}
+
+/** Without the links, a browser would only find out about imported scripts once it has those that import them. */
+function toScriptTags({ entries, imported }: Pick<ConsoleScript, "entries" | "imported">): string {
+  const links = imported.map((name) => `<link rel="modulepreload" href="/console/${name}">`);
+  return [...entries.map((name) => `<script type="module" src="/console/${name}"></script>`), ...links].join("\n");
 }
 
 const building = "Building the console, as on every first start from a checkout. It will open in a moment.";

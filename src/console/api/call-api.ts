@@ -1,7 +1,7 @@
 // Sends requests to the console's API at `/operator` (see admin/). Also has the requests that several pages share.
 
 import type { FieldErrorInfo, WriteProblem, WriteResponse } from "../../admin/api/record-types.ts";
-import type { ResourcesResponse, SitesResponse } from "../../admin/api/types.ts";
+import type { ResourcesResponse, SessionResponse, SitesResponse } from "../../admin/api/types.ts";
 import { describeFieldError } from "../text/fields.ts";
 import { compareClocks } from "../text/server-time.ts";
 import { toSentence, translate } from "../text/translate.ts";
@@ -67,8 +67,9 @@ export async function callApi<T>(
     body: text ?? null,
     signal: signal ?? null,
   };
-  const response =
-    path === sessionPath ? await sendOnce(path, request) : await sendUntilAnswered(path, request, isRead);
+  const ahead = method === "GET" ? await takeReadAhead(path) : undefined;
+  const send = () => (path === sessionPath ? sendOnce(path, request) : sendUntilAnswered(path, request, isRead));
+  const response = ahead ?? (await send());
   change?.clearKeys();
   return parseResult(response);
 }
@@ -77,6 +78,30 @@ export async function callApi<T>(
 export async function sendBytes(method: string, path: string, bytes: ArrayBuffer): Promise<void> {
   const headers = { Accept: "application/json", "Content-Type": "application/octet-stream" };
   parseResult(await sendUntilAnswered(path, { method, headers, body: bytes }));
+}
+
+/** By path. */
+const readsAhead = new Map<string, Promise<ApiResponse>>();
+
+/** Sends the reads that the console starts with, while its scripts are still being loaded. @throws HttpError */
+export async function readAhead(): Promise<void> {
+  const read = (path: string) => {
+    const response = sendOnce(path, { headers: { Accept: "application/json" } });
+    readsAhead.set(path, response);
+    return response;
+  };
+  const session = parseResult<SessionResponse>(await read(sessionPath));
+  if (session.operator === null) return;
+  setPageOperator(session.id);
+  await Promise.all([read("/resources"), read("/sites")]);
+}
+
+/** Each response is used once. Undefined if there is none, or it isn't a success. */
+async function takeReadAhead(path: string): Promise<ApiResponse | undefined> {
+  const sent = readsAhead.get(path);
+  readsAhead.delete(path);
+  const response = await sent?.catch(() => undefined);
+  return response?.status === 200 ? response : undefined;
 }
 
 /** The session's path. Requests for it mustn't wait until someone signs in. */

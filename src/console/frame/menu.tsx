@@ -37,8 +37,9 @@ interface SitePage {
   readonly isForAllSites?: true;
 }
 
-const HistoryPage = lazyPart(async () => (await import("../history/history-page.tsx")).HistoryPage);
+
 const ImportPage = lazyPart(async () => (await import("../import/import-page.tsx")).ImportPage);
+const HistoryPage = lazyPart(async () => (await import("../history/history-page.tsx")).HistoryPage);
 const RequestsPage = lazyPart(async () => (await import("../requests/requests-page.tsx")).RequestsPage);
 const KeysPage = lazyPart(async () => (await import("../keys/keys-page.tsx")).KeysPage);
 const WebhooksPage = lazyPart(async () => (await import("../webhooks/webhooks-page.tsx")).WebhooksPage);

@@ -4,6 +4,8 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { type ReactNode, Suspense, useEffect, useMemo } from "react";
 import type { SessionInfo } from "../../admin/api/types.ts";
 import type { Declared } from "../api/call-api.ts";
+import { OverviewPage } from "../overview/overview-page.tsx";
+import { RecordTable } from "../records/record-table.tsx";
 import { explainReload, lazyPart, preloadParts } from "../shell/lazy-part.tsx";
 import { PlainPage } from "../shell/page.tsx";
 import { LoadingLines } from "../shell/query-result.tsx";
@@ -14,8 +16,6 @@ import { UnknownPage } from "./access-notices.tsx";
 import { ConsoleLayout } from "./layout.tsx";
 import { pageNamed } from "./menu.tsx";
 
-const OverviewPage = lazyPart(async () => (await import("../overview/overview-page.tsx")).OverviewPage);
-const RecordTable = lazyPart(async () => (await import("../records/record-table.tsx")).RecordTable);
 const FirstSite = lazyPart(async () => (await import("../sites/site-form.tsx")).FirstSite);
 
 interface FrameProps {
