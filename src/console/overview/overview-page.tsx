@@ -42,26 +42,26 @@ export function OverviewPage() {
   const siteName = useSiteName();
   // When a failed read is repeated, the page stays.
   const [shownSite, setShownSite] = useState("");
-  if (!isLoading && shownSite !== siteName) setShownSite(siteName);
+  const isShown = shownSite === siteName;
+  if (!isLoading && !isShown) setShownSite(siteName);
   return (
     <Page title={translate("overview.title")}>
-      {shownSite !== siteName && <Placeholder />}
-      {shownSite === siteName && (
-        <>
-          {data ? (
-            <>
-              <SiteState overview={data} keyTraffic={keyTraffic.data} traffic={traffic.data} />
-              <FirstSteps overview={data} />
-              <Counts overview={data} />
-            </>
-          ) : (
-            <Card sx={{ mb: 2 }}>{error ? <ReadFailed error={error} onRetry={refetch} /> : <LoadingLines />}</Card>
-          )}
-          <SiteTraffic validKeys={data?.validKeys ?? 0} />
-          <LatestChanges />
-          <ServerTraffic />
-        </>
-      )}
+      {!isShown && <Placeholder />}
+      {/* The parts are already there while they're hidden. If they came later, they would read their data a second time. */}
+      <Box sx={isShown ? undefined : { display: "none" }}>
+        {data ? (
+          <>
+            <SiteState overview={data} keyTraffic={keyTraffic.data} traffic={traffic.data} />
+            <FirstSteps overview={data} />
+            <Counts overview={data} />
+          </>
+        ) : (
+          <Card sx={{ mb: 2 }}>{error ? <ReadFailed error={error} onRetry={refetch} /> : <LoadingLines />}</Card>
+        )}
+        <SiteTraffic validKeys={data?.validKeys ?? 0} />
+        <LatestChanges />
+        <ServerTraffic />
+      </Box>
     </Page>
   );
 }
