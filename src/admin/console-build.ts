@@ -52,7 +52,9 @@ export async function buildConsole(): Promise<BuiltConsole> {
     define: { [environmentName]: JSON.stringify("production") },
   });
   if (!metafile) throw new Error("the console couldn't be built");
-  const entries = ["start", "main"].map((name) => outputs.find(({ path }) => path.startsWith(`./${name}-`))?.path ?? "");
+  const entries = ["start", "main"].map(
+    (name) => outputs.find(({ path }) => path.startsWith(`./${name}-`))?.path ?? "",
+  );
   const texts = outputs.map(async (output) => [basename(output.path), await output.text()] as const);
   const packages = bundledPackages(filesIn(metafile));
   return {
@@ -68,7 +70,8 @@ export async function buildConsole(): Promise<BuiltConsole> {
 function importsOf(entries: readonly string[], { outputs }: Bun.BuildMetafile): Set<string> {
   const found = new Set(entries);
   for (const path of found)
-    for (const { path: imported, kind } of outputs[path]?.imports ?? []) if (kind === "import-statement") found.add(imported);
+    for (const { path: imported, kind } of outputs[path]?.imports ?? [])
+      if (kind === "import-statement") found.add(imported);
   return found.difference(new Set(entries));
 }
 

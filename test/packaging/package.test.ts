@@ -62,7 +62,7 @@ test("the package serves the console, without its source and the packages it's m
   const server = await workspace.serve(["--demo", "--admin", "127.0.0.1:0"]);
   await expectConsole(workspace, server, "demo");
   expect(existsSync(join(home, "src/console"))).toBe(false);
-  expect(readdirSync(join(home, "dist/console")).sort()).toEqual(["console.js.LICENSE.txt", "console.js.br"]);
+  expect(readdirSync(join(home, "dist/console")).sort()).toEqual(["console.js.LICENSE.txt", "console.scripts"]);
   expect(packagesIn(home).filter(({ name }) => /^(react|ra-|@mdi|@mui|@emotion|@tanstack)/.test(name))).toEqual([]);
 });
 

@@ -37,7 +37,6 @@ interface SitePage {
   readonly isForAllSites?: true;
 }
 
-
 const ImportPage = lazyPart(async () => (await import("../import/import-page.tsx")).ImportPage);
 const HistoryPage = lazyPart(async () => (await import("../history/history-page.tsx")).HistoryPage);
 const RequestsPage = lazyPart(async () => (await import("../requests/requests-page.tsx")).RequestsPage);

@@ -11,7 +11,7 @@ const loaders: (() => Promise<unknown>)[] = [];
 /** Returns a component that's loaded when it's first shown, or by `preloadParts`. @param load imports the component */
 export function lazyPart<Props>(load: () => Promise<ComponentType<Props>>): LazyExoticComponent<ComponentType<Props>> {
   loaders.push(load);
-  return lazy(async () => ({ default: await loadPart(load) }));
+  return lazy(async () => ({ default: await load().catch(reloadPage) }));
 }
 
 /** Loads all parts one by one, so that they're there when they're needed, even if the server is upgraded or can't be reached by then. */
@@ -19,49 +19,46 @@ export async function preloadParts(): Promise<void> {
   for (const load of loaders) await load().catch(() => {});
 }
 
-/** Says that the server has another version of the console than this page, so a part can't be loaded. */
+/** Says that the server has another version of the console than this page. */
 export class UpdatedError extends Error {}
 
-const maxAttempts = 3;
-
-/** Waits while the server can't be reached. If it has another version of the console, loads the whole page again. */
-async function loadPart<T>(load: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await load();
-    } catch (error) {
-      if (await isUpdated()) return reload();
-      if (attempt === maxAttempts) throw error;
-    }
-  }
+/**
+ * Loads the whole page again as soon as the server can be reached. Importing the part again would fail even then, because browsers remember failures.
+ * @throws Error if that would lose unsaved changes, or has just been tried. The operator then decides when to reload the page
+ */
+async function reloadPage(fault: Error): Promise<never> {
+  const isUpdated = !(await readPage()).includes(new URL(import.meta.url).pathname);
+  if (hasUnsaved() || findReload()) throw isUpdated ? new UpdatedError(translate("app.updated_detail")) : fault;
+  history.replaceState({ ...history.state, reload: { at: Date.now(), isUpdated } satisfies Reload }, "");
+  location.reload();
+  return new Promise(() => {});
 }
 
-/** Whether the server's page refers to another script than this one. */
-async function isUpdated(): Promise<boolean> {
+/** Returns the text of the page as the server sends it now. Waits while the server can't be reached. */
+async function readPage(): Promise<string> {
   for (;;) {
     const response = await fetch("/", { cache: "no-store" }).catch(() => undefined);
-    if (response?.ok) return !(await response.text()).includes(new URL(import.meta.url).pathname);
+    if (response?.ok) return response.text();
     markUnreachable();
     await whenOpen();
   }
 }
 
-/** @throws UpdatedError if changes are unsaved, or the page has just been reloaded. The operator then decides when to reload it */
-async function reload(): Promise<never> {
-  if (hasUnsaved() || wasJustReloaded()) throw new UpdatedError(translate("app.updated_detail"));
-  history.replaceState({ ...history.state, reloadedAt: Date.now() }, "");
-  location.reload();
-  return new Promise(() => {});
+interface Reload {
+  readonly at: number;
+  readonly isUpdated: boolean;
 }
 
-/** Otherwise, a page could reload again and again if servers of two versions share its address. */
+/** Two servers of different versions that share an address could otherwise make the page reload again and again. */
 const minPauseMs = 60_000;
 
-function wasJustReloaded(): boolean {
-  return Date.now() - (history.state?.reloadedAt ?? 0) < minPauseMs;
+/** Returns the last time `reloadPage` has reloaded the page, unless that's long ago. */
+function findReload(): Reload | undefined {
+  const last: Reload | undefined = history.state?.reload;
+  return last && Date.now() - last.at < minPauseMs ? last : undefined;
 }
 
-/** Says that the console was updated, if that's why the page was reloaded. */
+/** Says that the console was updated, if that's why the page has been reloaded. */
 export function explainReload(): void {
-  if (wasJustReloaded()) notify(translate("app.updated"));
+  if (findReload()?.isUpdated) notify(translate("app.updated"));
 }

@@ -17,7 +17,9 @@ afterAll(async () => {
   await server.stop();
 });
 
-test.each(Object.entries(server.pages))("%s: reads nothing twice, whether it's the first page or opened from another", async (_, path) => {
+test.each(
+  Object.entries(server.pages),
+)("%s: reads nothing twice, whether it's the first page or opened from another", async (_, path) => {
   const paths: string[] = [];
   const note = (request: Request) => paths.push(request.url().slice(server.adminUrl.length));
   page.on("request", note);

@@ -92,7 +92,13 @@ export const pageCases = [
     }
   }),
   casesOf(13).once("A second address", "the public port serves none of it", async (shop) => {
-    for (const path of ["/metrics", "/console.js", "/operator", "/operator/session", "/console.js.LICENSE.txt"])
+    for (const path of [
+      "/metrics",
+      "/console/main-new.js",
+      "/operator",
+      "/operator/session",
+      "/console.js.LICENSE.txt",
+    ])
       shop.status(await shop.call("GET", path), 404);
     shop.status(await shop.call("POST", "/operator/session", { body: "{}" }), 404, 405);
   }),

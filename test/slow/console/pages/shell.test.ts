@@ -88,7 +88,7 @@ test("the bar and the menu are in the first response, in the chosen colours, and
   await page.keyboard.press("Escape");
   await button("Close menu").click();
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  await page.route("**/console.js*", async (route) => {
+  await page.route("**/console/*.js", async (route) => {
     await released;
     await route.continue();
   });
