@@ -1,20 +1,7 @@
 // The bar's site switcher and operator menu.
 
-import {
-  Autocomplete,
-  Box,
-  Button,
-  createFilterOptions,
-  Divider,
-  InputAdornment,
-  ListItemIcon,
-  Menu,
-  MenuItem,
-  type MenuItemProps,
-  TextField,
-  Typography,
-} from "@mui/material";
-import type { SiteInfo } from "../../admin/api/types.ts";
+import { Box, Button, Divider, ListItemIcon, Menu, MenuItem, type MenuItemProps, Typography } from "@mui/material";
+import { Suspense } from "react";
 import { reloadWithoutAddress, signOut } from "../session/session.tsx";
 import { useMenu } from "../shell/action-menu.tsx";
 import { chooseFrame, useFrameChoices } from "../shell/frame-choices.ts";
@@ -25,98 +12,45 @@ import {
   KeyboardIcon,
   LicencesIcon,
   LogoutIcon,
-  OpenIcon,
   ScienceIcon,
 } from "../shell/icons.tsx";
 import { Initial } from "../shell/initial.tsx";
+import { lazyPart } from "../shell/lazy-part.tsx";
 import { openPanel } from "../shell/page.tsx";
-import { navigate } from "../shell/router.tsx";
-import { useDeclared, useSession, useSiteInfo } from "../shell/site-context.ts";
+import { useSession, useSiteInfo } from "../shell/site-context.ts";
 import { askBeforeLoss, markAllSaved } from "../shell/unsaved.ts";
 import { translate } from "../text/translate.ts";
 
-/** Maximum sites listed. Others are found by typing. */
-const maxOffered = 50;
-
-const filterSites = createFilterOptions<SiteInfo>({
-  limit: maxOffered,
-  stringify: ({ name, hostnames }) => [name, ...hostnames].join(" "),
-});
+const SiteList = lazyPart(async () => (await import("./site-choice.tsx")).SiteChoice, SiteName);
 
 export function SiteChoice() {
-  const site = useSiteInfo();
-  const { sites } = useDeclared();
   return (
-    <Autocomplete
-      size="small"
-      disableClearable
-      popupIcon={<OpenIcon fontSize="small" />}
-      autoHighlight
-      openOnFocus
-      options={sites.filter(isComplete)}
-      value={site}
-      filterOptions={filterSites}
-      getOptionLabel={({ name }) => name}
-      getOptionKey={({ id }) => id}
-      isOptionEqualToValue={(one, other) => one.id === other.id}
-      noOptionsText={translate("app.no_such_site")}
-      renderOption={({ key, ...properties }, one) => (
-        <li key={key} {...properties}>
-          <Initial name={one.name} />
-          {one.name}
-          {one.sandboxOf !== null && <ScienceIcon fontSize="small" color="info" sx={{ ml: "auto", pl: 0.5 }} />}
-        </li>
-      )}
-      onChange={(_event, { name }) => navigate(`/${name}`)}
-      sx={siteChoiceStyle}
-      slotProps={{ popper: { placement: "bottom-start", sx: { minWidth: 220 } } }}
-      renderInput={(parameters) => (
-        <TextField
-          {...parameters}
-          margin="none"
-          hiddenLabel
-          slotProps={{
-            ...parameters.slotProps,
-            input: { ...parameters.slotProps?.input, startAdornment: <SiteIcon site={site} /> },
-            htmlInput: { ...parameters.slotProps?.htmlInput, "aria-label": translate("app.site") },
-          }}
-          onFocus={({ target }) => (target as HTMLInputElement).select()}
-        />
-      )}
-    />
+    <Suspense fallback={<SiteName />}>
+      <SiteList />
+    </Suspense>
   );
 }
 
-/** A field that shows its border only while it's in use, and is as wide as its text where the browser supports that. */
-const siteChoiceStyle = {
+/** The same without the list, and in the same place. */
+function SiteName() {
+  const { name, sandboxOf } = useSiteInfo();
+  return (
+    <Box sx={siteNameStyle}>
+      {sandboxOf === null ? <Initial name={name} /> : <ScienceIcon color="info" />}
+      <Typography noWrap sx={{ fontWeight: 600 }}>
+        {name}
+      </Typography>
+    </Box>
+  );
+}
+
+const siteNameStyle = {
+  display: "flex",
+  alignItems: "center",
   width: { xs: 190, sm: 220 },
   flexShrink: 1,
-  "& .MuiFormControl-root": { width: "auto", maxWidth: "100%" },
-  "& .MuiAutocomplete-inputRoot .MuiAutocomplete-input": {
-    width: "auto",
-    flexGrow: 0,
-    fieldSizing: "content",
-    fontWeight: 600,
-  },
-  "& .MuiAutocomplete-popupIndicator": { transform: "none" },
-  "& .MuiOutlinedInput-root:not(.Mui-focused, :hover) .MuiOutlinedInput-notchedOutline": {
-    borderColor: "transparent",
-  },
+  minWidth: 0,
 };
-
-/** Leaves out sandboxes whose first copy isn't finished. */
-function isComplete({ importing, sandboxOf }: SiteInfo): boolean {
-  return importing === null || sandboxOf === null;
-}
-
-/** Sandboxes have their own icon, because phones cut off the end of the name. */
-function SiteIcon({ site: { name, sandboxOf } }: { readonly site: SiteInfo }) {
-  return (
-    <InputAdornment position="start" sx={{ ml: 0.25, mr: 0.25 }}>
-      {sandboxOf === null ? <Initial name={name} /> : <ScienceIcon color="info" />}
-    </InputAdornment>
-  );
-}
 
 export function UserMenu() {
   const { operator } = useSession();

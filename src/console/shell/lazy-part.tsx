@@ -8,10 +8,17 @@ import { hasUnsaved } from "./unsaved.ts";
 
 const loaders: (() => Promise<unknown>)[] = [];
 
-/** Returns a component that's loaded when it's first shown, or by `preloadParts`. @param load imports the component */
-export function lazyPart<Props>(load: () => Promise<ComponentType<Props>>): LazyExoticComponent<ComponentType<Props>> {
+/**
+ * Returns a component that's loaded when it's first shown, or by `preloadParts`.
+ * @param load imports the component
+ * @param fallback shown if it can't be loaded; by default, the whole page is loaded again
+ */
+export function lazyPart<Props>(
+  load: () => Promise<ComponentType<Props>>,
+  fallback?: ComponentType<Props>,
+): LazyExoticComponent<ComponentType<Props>> {
   loaders.push(load);
-  return lazy(async () => ({ default: await load().catch(reloadPage) }));
+  return lazy(async () => ({ default: await load().catch((error) => fallback ?? reloadPage(error)) }));
 }
 
 /** Loads all parts one by one, so that they're there when they're needed, even if the server is upgraded or can't be reached by then. */
