@@ -1,5 +1,5 @@
-// `npm run dev` starts a server with sample data, and its console with hot reload: after a change in src/console, an open page shows it without losing its
-// state. Options such as `--database` go to `storefront serve`.
+// `npm run dev` starts a server with sample data, and its console with hot reload: after a change in src/console, an open page takes it over without being
+// loaded again. Options such as `--database` go to `storefront serve`.
 
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -16,7 +16,8 @@ const dev = Bun.serve({
   development: true,
   routes: { "/": page },
   // Everything else is up to the server. It keeps the host, which the server compares with the origin of each change.
-  fetch: (request) => fetch(new Request(request.url.replace(dev.url.origin, adminUrl), request), { redirect: "manual" }),
+  fetch: (request) =>
+    fetch(new Request(request.url.replace(dev.url.origin, adminUrl), request), { redirect: "manual" }),
 });
 
 for await (const line of createInterface(server.stdout)) {
