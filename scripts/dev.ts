@@ -10,7 +10,7 @@ const server = spawn("node", program, { stdio: ["ignore", "pipe", "inherit"] });
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => server.kill(signal));
 
 let adminUrl = "";
-const dev = Bun.serve({
+const dev: Bun.Server<undefined> = Bun.serve({
   hostname: "127.0.0.1",
   port: 8082,
   development: true,
