@@ -65,9 +65,10 @@ describe("the scripts", () => {
     "br",
     "gzip",
   ] as const)("are small as sent with %s, together and each one that's loaded later", async (encoding) => {
-    const page = await documentOf(server.adminUrl);
     const { scripts } = await buildConsole();
     const loaded = await Promise.all([...scripts.keys()].map((name) => scriptOf(server.adminUrl, encoding, name)));
+    // Only once the scripts have been built.
+    const page = await documentOf(server.adminUrl);
     expect([...new Set(loaded.map(({ headers }) => headers.get("Content-Encoding")))]).toEqual([encoding]);
     const isFirst = ({ url }: { readonly url: string }) => namesIn(page).some((name) => url.endsWith(`/${name}`));
     const first = loaded.filter(isFirst).reduce((sum, { bytes }) => sum + bytes.length, 0);
