@@ -62,7 +62,7 @@ const calls: [command: string, args: string, printed: RegExp, stdin?: string][] 
   ["operator add", "anna", /^1\n/],
   ["operator add", "ben --site toys --json", /"sites": \[\s*"toys"\s*\]/],
   ["operator set", "ben --site shop --json", /"sites": \[\s*"shop"\s*\]/],
-  ["operator role", "ben read --json", /"role": "read"/],
+  ["operator role", "ben read --json", /"role": "viewer"/],
   ["operator link", "ben --url http://127.0.0.1:1", /^http:\/\/127\.0\.0\.1:1\/#sign-in=[0-9A-Za-z]{32}\n/],
   ["operator sign-out", "ben", /^signed out ben\n$/],
   ["operator remove", "ben", /^removed the operator ben\n$/],

@@ -97,7 +97,7 @@ describe.each(engines)("the audit log on $name", (kind) => {
     ]);
     expect((await entriesOf(anna, "?subject=exports")).map(({ after }) => after?.Name)).toEqual([
       "shop-history.csv",
-      "shop-brands.xlsx",
+      expect.stringMatching(/^shop-brands-[-0-9]{10}\.xlsx$/),
     ]);
   });
 
@@ -205,6 +205,6 @@ describe.each(engines)("the audit log on $name", (kind) => {
       "1970-01-01T00:00:01.000Z",
     ]);
     const [entry] = await entriesOf(anna, "?subject=sign-ins&actor=ben");
-    expect(entry).toMatchObject({ actor: "console:ben", after: { Detail: "sso" } });
+    expect(entry).toMatchObject({ actor: "console:ben", after: { Detail: "single-sign-on" } });
   });
 });

@@ -232,16 +232,16 @@ describe("a session", () => {
     const of = async (cookie: string) =>
       (await fetch(`${server.adminUrl}/operator/session`, { headers: { Cookie: cookie } })).json();
     const [revoked, unknown] = [true, false].map((isRevoked) => ({ operator: null, isRevoked }));
-    expect(await of(ben.cookie)).toEqual(revoked);
+    expect(await of(ben.cookie)).toMatchObject(revoked);
     expect((await ben.call("GET", "/sites")).json.detail).toContain("your access was revoked");
     for (const cookie of ["", `${name}=${"a".repeat(32)}`, carl.cookie, `${name}=${unused}`])
-      expect([cookie, await of(cookie)]).toEqual([cookie, unknown]);
+      expect([cookie, await of(cookie)]).toMatchObject([cookie, unknown]);
     expect((await post("/session", { link: unused })).status).toBe(401);
     // Somebody else of the same name isn't signed in by that cookie.
     await server.addOperator("ben");
     expect((await ben.call("GET", "/sites")).status).toBe(401);
     time += 12 * 60 * minute;
-    expect(await of(ben.cookie)).toEqual(unknown);
+    expect(await of(ben.cookie)).toMatchObject(unknown);
   });
 
   test("is needed for every action", async () => {

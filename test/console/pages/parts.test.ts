@@ -55,7 +55,7 @@ test("a script that failed is loaded again", async () => {
 test("while the server can't be reached, the page says so, and shows its content once the server is back", async () => {
   const startAdmin = await server.stopAdmin();
   await keys().click();
-  await page.getByText("Connection lost").waitFor();
+  await page.getByText("Can’t reach the server. Reconnecting…").waitFor();
   await letThrough();
   await startAdmin();
   await shown("API keys");
