@@ -231,7 +231,7 @@ describe("a session", () => {
     await signOutEverywhere(server.engine, "carl", time);
     const of = async (cookie: string) =>
       (await fetch(`${server.adminUrl}/operator/session`, { headers: { Cookie: cookie } })).json();
-    const [revoked, unknown] = [true, false].map((isRevoked) => ({ operator: null, isRevoked }));
+    const [revoked, unknown] = [true, false].map((isRevoked) => ({ operator: null, isRevoked })) as [object, object];
     expect(await of(ben.cookie)).toMatchObject(revoked);
     expect((await ben.call("GET", "/sites")).json.detail).toContain("your access was revoked");
     for (const cookie of ["", `${name}=${"a".repeat(32)}`, carl.cookie, `${name}=${unused}`])

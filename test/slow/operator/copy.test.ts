@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Intent } from "../../../src/model/change.ts";
 import type { DumpedRow, Engine } from "../../../src/model/engine.ts";
+import { systemSite } from "../../../src/model/system-site.ts";
 import { isEmpty } from "../../../src/operator/backup/backup.ts";
 import { type CopyProgress, copyDatabase } from "../../../src/operator/backup/copy.ts";
 import { allResources } from "../../../src/resources/all.ts";
@@ -184,10 +185,11 @@ async function* none(): AsyncGenerator<DumpedRow> {}
 async function rowsOf(url: string): Promise<unknown[]> {
   const engine = await openEngine(url, allResources);
   const rows: DumpedRow[] = [];
-  // A copy also names its source.
+  // A copy also names its source, and each database has the copies in its audit log.
+  const isOfCopy = ({ table, row }: DumpedRow) =>
+    row.kind === "copied" || row.resource === "event" || (table === "sites" && row.id === systemSite);
   for await (const row of engine.dump())
-    if (row.row.kind !== "copied")
-      rows.push({ ...row, row: { ...row.row, ...("epoch" in row.row ? { epoch: "" } : {}) } });
+    if (!isOfCopy(row)) rows.push({ ...row, row: { ...row.row, ...("epoch" in row.row ? { epoch: "" } : {}) } });
   await engine.close();
   return rows;
 }

@@ -341,7 +341,7 @@ class World {
     this.#set("operators", "anna", { sites: undefined, role: "admin" });
     this.#decide("anna removed", false);
     this.#decide("anna sites", undefined);
-    this.#decide("anna role", "all");
+    this.#decide("anna role", "admin");
   }
 
   async setOperator(change: { readonly sites: readonly string[] } | { readonly role: GivenRole }): Promise<void> {

@@ -95,6 +95,7 @@ const others = [
     "readSite",
     "readChangesSince",
     "readJournalPage",
+    "countChanges",
     "readLastKeyUses",
     "readRestrictions",
     "dump",
