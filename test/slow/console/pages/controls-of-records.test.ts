@@ -58,6 +58,7 @@ test("the frame has menus, a search, a choice of colours, and a list of shortcut
     "Requests",
     "Sites",
     "People",
+    "Audit log",
     "Overview",
   ]) {
     await view.follow(item);
