@@ -258,7 +258,7 @@ function parseSingleSignOn(settings: ConfigSources): SingleSignOnSettings | unde
   if (missing !== undefined)
     throw new ProblemError("bad-request", `${named("OIDC_ISSUER")} also needs ${named(missing)}`);
   return {
-    issuer,
+    issuer: url.href,
     clientId: settings.OIDC_CLIENT_ID as string,
     secretFile: settings.OIDC_SECRET_FILE as string,
     mappings: parseRoleMappings(settings.OIDC_ROLE as string, named("OIDC_ROLE")),

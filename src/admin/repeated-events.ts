@@ -1,8 +1,8 @@
 // Records what people can repeat as often as they like: refused sign-ins, refused actions, downloads and imports. A flood of these mustn't fill the journal, or
 // delay other writes.
 //
-// The first one is recorded at once. Those like it are counted, and recorded as one event at the end of each minute. So strangers cause at most two
-// commits per minute, however many they are, and an operator at most 23 and their part of one that all share.
+// The first one is recorded at once. Those like it are counted, and recorded as one event at the end of each minute. So an
+// operator causes at most 23 commits per minute and their part of one that all share, and all strangers together as many as one operator.
 
 import type { Logger } from "pino";
 import { errorMessage } from "../lib/errors-for-log.ts";

@@ -14,8 +14,6 @@ import type { ListedOperator } from "../operator/operators/operators.ts";
 import {
   findSession,
   getOperatorOfLink,
-  linkRules,
-  type SignInRules,
   signIn,
   signOutEverywhere,
   signOutSession,
@@ -74,7 +72,6 @@ interface SignInOptions {
 }
 
 interface SessionContext extends SessionDependencies, SignInOptions {
-  readonly rules: SignInRules;
   /** @param operator ID. @param isEverywhere whether they've signed out of all devices, or just of one browser */
   readonly onSignOut: (operator: number, isEverywhere: boolean) => Promise<void>;
   readonly buckets: TokenBuckets<"sign-in">;
@@ -86,12 +83,9 @@ export function sessionRoutes(
   dependencies: SessionDependencies & SignInOptions,
   onSignOut: SessionContext["onSignOut"],
 ): [path: string, route: AdminRoute][] {
-  const { allowsLinks, singleSignOn } = dependencies;
-  const sessionMs = { ...linkRules.sessionMs, ...(singleSignOn && { "single-sign-on": singleSignOn.sessionMs }) };
   const context: SessionContext = {
     ...dependencies,
     onSignOut,
-    rules: { allowsLinks, sessionMs },
     buckets: new TokenBuckets<"sign-in">(),
     bodies: new SignInBodies(),
   };
@@ -135,30 +129,24 @@ export function sessionRoutes(
   ];
 }
 
-/** The body has a `link` or `singleSignOn`, and `insteadOf` to replace the session of the operator with that ID. */
+/** The body has a `link`, and `insteadOf` to replace the session of the operator with that ID. */
 async function respondToSignIn(request: WireRequest, context: SessionContext): Promise<AdminContent> {
-  const { engine, now, bodies, rules, log } = context;
+  const { engine, now, bodies, allowsLinks, log } = context;
   const input = await bodies.withBodyTimeout(readJsonObject<SignInBody>(request, maxSignInBytes));
-  const link = input.singleSignOn === true ? secretOfReturned(request, context) : parseText(input, "link");
+  const link = parseText(input, "link");
   const { session: present } = await findRequestSession(request, context);
   const address = browserAddress(context, request);
   const { secret, by, ...session } = await limitFailedSignIns(address, context, async () => {
     if (present) await requireAgreement(present, link, input, context);
-    return signIn(engine, link, now(), rules);
+    return signIn(engine, link, now(), allowsLinks);
   });
   await recordSignIn(engine, { operator: session.operator, way: by, address }, now());
   if (present && present.operator.ID !== session.operator.ID) await endSessionsOf(request, present, context);
   if (by === "break-glass") log.warn({ operator: session.operator.Name, address }, "signed in with a break-glass link");
   const content = toSessionContent(session, context);
-  const cookie = toCookie(request.headers, secret, session.expiresAt - now());
+  const isSecure = request.headers.get("origin")?.startsWith("https:");
+  const cookie = toCookie(cookieName(request.headers), secret, session.expiresAt - now(), isSecure);
   return { ...content, headers: { ...content.headers, "Set-Cookie": cookie } };
-}
-
-/** @throws ProblemError `unauthorized` */
-function secretOfReturned({ headers }: WireRequest, { singleSignOn }: SignInOptions): string {
-  const secret = singleSignOn?.secretIn(headers);
-  if (secret) return secret;
-  throw new ProblemError("unauthorized", "this sign-in has expired; sign in again");
 }
 
 async function endSessionsOf(
@@ -168,7 +156,7 @@ async function endSessionsOf(
 ): Promise<void> {
   // `onSignOut` goes first, because it lets running imports continue without the session. Otherwise, their next check would stop them.
   await onSignOut(operator.ID, false);
-  for (const secret of sessionSecretsIn(headers)) await signOutSession(engine, secret);
+  for (const secret of secretsIn(headers)) await signOutSession(engine, secret);
   const { ID, Name } = operator;
   await recordEvent(engine, { kind: "sign-out", operator: ID, name: Name }, now(), consoleActor(Name));
 }
@@ -189,9 +177,9 @@ async function requireAgreement(
   { operator }: Session,
   link: string,
   input: ReceivedBody<SignInBody>,
-  { engine, now, rules }: SessionContext,
+  { engine, now, allowsLinks }: SessionContext,
 ): Promise<void> {
-  const { operator: other } = await getOperatorOfLink(engine, link, now(), rules);
+  const { operator: other } = await getOperatorOfLink(engine, link, now(), allowsLinks);
   if (other.ID === operator.ID || input.insteadOf === operator.ID) return;
   throw new ProblemError(
     "conflict",
@@ -210,7 +198,7 @@ async function findRequestSession(
   { headers }: WireRequest,
   { engine, siteViews, now }: SessionDependencies,
 ): Promise<FoundSession> {
-  const secrets = sessionSecretsIn(headers);
+  const secrets = secretsIn(headers);
   const snapshot = secrets.length > 0 ? await readSystemSnapshot(siteViews) : undefined;
   let isRevoked = false;
   for (const secret of secrets) {
@@ -256,8 +244,8 @@ function toSessionContent(
   isRevoked = false,
 ): AdminContent {
   const ways: SignInWaysInfo = {
-    singleSignOn: singleSignOn?.state ?? null,
-    hasSignOut: singleSignOn?.hasSignOut ?? false,
+    singleSignOn: singleSignOn !== undefined,
+    signOutUrl: singleSignOn?.signOutUrl ?? null,
     links: allowsLinks,
   };
   const operator: SessionInfo | { operator: null; isRevoked: boolean } = session
@@ -275,34 +263,35 @@ function toSessionContent(
 }
 
 function signedOutResponse({ headers }: WireRequest): AdminContent {
-  return { status: 204, body: null, headers: { "Set-Cookie": toCookie(headers, "", 0) } };
+  return { status: 204, body: null, headers: { "Set-Cookie": toCookie(cookieName(headers), "", 0) } };
 }
 
 /** Has the port in it, because browsers send a cookie to all ports of a host (RFC 6265 section 8.5). */
-function cookieName(headers: HeaderFields): string {
+export function cookieName(headers: HeaderFields): string {
   const port = /:([0-9]+)$/.exec(headers.get("host") ?? "")?.[1] ?? "default";
   return `storefront_${port}`;
 }
 
 /** @param lifetime in milliseconds; 0 deletes the cookie */
-function toCookie(headers: HeaderFields, value: string, lifetime: number): string {
-  const secure = headers.get("origin")?.startsWith("https:") ? "; Secure" : "";
-  const name = cookieName(headers);
-  return `${name}=${value}; Path=/; Max-Age=${Math.ceil(lifetime / 1000)}; HttpOnly; SameSite=Strict${secure}`;
+export function toCookie(name: string, value: string, lifetime: number, isSecure = false, sameSite = "Strict"): string {
+  const secure = isSecure ? "; Secure" : "";
+  return `${name}=${value}; Path=/; Max-Age=${Math.ceil(lifetime / 1000)}; HttpOnly; SameSite=${sameSite}${secure}`;
 }
 
 /** How many cookies with the same name we read. */
 const maxCookies = 4;
 
 export function hasSessionCookie(headers: HeaderFields): boolean {
-  return sessionSecretsIn(headers).length > 0;
+  return secretsIn(headers).length > 0;
 }
 
-/** There may be several, because another server on the same host can add cookies (RFC 6265 section 8.6). */
-function sessionSecretsIn(headers: HeaderFields): string[] {
-  const prefix = `${cookieName(headers)}=`;
-  const cookies = (headers.get("cookie") ?? "").split(/[;,]/).map((cookie) => cookie.trim());
-  const own = cookies.filter((cookie) => cookie.startsWith(prefix)).map((cookie) => cookie.slice(prefix.length));
+/**
+ * Secrets of 32 characters in cookies with the name, by default the session's. There may be several, because another server on the same host can add
+ * cookies (RFC 6265 section 8.6). A comma doesn't end one, or those servers could put a cookie with a protected name into the value of another.
+ */
+export function secretsIn(headers: HeaderFields, name = cookieName(headers)): string[] {
+  const cookies = (headers.get("cookie") ?? "").split(";").map((cookie) => cookie.trim());
+  const own = cookies.filter((cookie) => cookie.startsWith(`${name}=`)).map((cookie) => cookie.slice(name.length + 1));
   return own.filter((value) => /^[0-9A-Za-z]{32}$/.test(value)).slice(0, maxCookies);
 }
 

@@ -14,7 +14,7 @@ import {
 } from "../operator/operators/operators.ts";
 import { createSignInLink, signOutEverywhere } from "../operator/operators/sessions.ts";
 import { consoleUrl, isListening, signInLink } from "./shared/console-address.ts";
-import { toConfig, withEngine, withNewEngine } from "./shared/database.ts";
+import { withEngine, withNewEngine } from "./shared/database.ts";
 import { type CommonOptions, collectValue, withCommonOptions } from "./shared/options.ts";
 import { printMessage, printResult, toMinute, toTable } from "./shared/output.ts";
 import { commandLine } from "./shared/shell-words.ts";
@@ -166,11 +166,6 @@ function linkCommand(): Command {
     .action(async (name: string, options: LinkOptions) => {
       const url = consoleUrl(options.url);
       const kind = options.breakGlass ? "break-glass" : "link";
-      if (kind === "link" && !toConfig().signInLinks)
-        throw new ProblemError(
-          "conflict",
-          "sign-in links are turned off (STOREFRONT_SIGN_IN_LINKS); add --break-glass",
-        );
       const secret = await withEngine(options, (engine) => createSignInLink(engine, name, Date.now(), kind));
       const link = signInLink(url, secret);
       printResult(options, { link }, [link]);
@@ -195,6 +190,6 @@ function signOutCommand(): Command {
 
 function toRow({ ID, Name, siteNames, role, Subject, Created, signedIn }: ListedOperator): string[] {
   const sites = siteNames ? siteNames.join(", ") : "all";
-  const way = Subject === "" ? "links" : (URL.parse(Subject.split(" ", 1)[0] ?? "")?.host ?? "single sign-on");
+  const way = Subject === "" ? "links" : "single sign-on";
   return [String(ID), Name, sites, role, way, toMinute(Created), signedIn ? toMinute(signedIn) : "never"];
 }

@@ -5,8 +5,7 @@
 export interface Credential {
   /** SHA-256 in hexadecimal. */
   readonly digest: string;
-  /** `single-sign-on` is for the browser that has just come back from the provider. */
-  readonly kind: "link" | "break-glass" | "single-sign-on" | "session";
+  readonly kind: "link" | "break-glass" | "session";
   readonly operator: number;
   /** Milliseconds since 1970. The credential is no longer accepted from then on. */
   readonly expiresAt: number;

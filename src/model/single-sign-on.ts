@@ -2,11 +2,11 @@
 // `groups=shop-garden:editor@garden,orchard`, which are matched with the claims that the provider makes about a person.
 
 import { ProblemError } from "./errors.ts";
-import { type GivenRole, roles } from "./operator-role.ts";
+import { type GivenRole, roleNamed, roles } from "./operator-role.ts";
 
 /** The provider and what it decides. */
 export interface SingleSignOnSettings {
-  /** As configured. The provider's own metadata says how it's spelled in tokens. */
+  /** In normal form, which is part of each person's identity, however the provider spells it. */
   readonly issuer: string;
   readonly clientId: string;
   /** Path of the file with the client secret. */
@@ -18,50 +18,37 @@ export interface SingleSignOnSettings {
   readonly consoleUrl: string;
 }
 
-interface RoleMapping {
-  /** A claim's name, or a path such as `realm_access.roles`. */
-  readonly claim: string;
-  readonly value: string;
-  readonly role: GivenRole;
-  /** Names of live sites; undefined for all. */
-  readonly sites: readonly string[] | undefined;
-}
-
-/** What mappings allow a person to do. */
+/** What people may do. */
 export interface MappedAccess {
   readonly role: GivenRole;
   /** Names of live sites, at least one; undefined for all. */
   readonly sites: readonly string[] | undefined;
 }
 
+interface RoleMapping extends MappedAccess {
+  /** A claim's name, or a path such as `realm_access.roles`. */
+  readonly claim: string;
+  readonly value: string;
+}
+
 /** Members of an ID token, as the provider sent them. */
 export type Claims = Readonly<Record<string, unknown>>;
-
-/** At most this many, of this length. */
-const maxMappings = 100;
-const maxMappingChars = 1000;
 
 /** At many providers, people can change these themselves. */
 const ownClaims = new Set(["name", "given_name", "family_name", "middle_name", "nickname", "preferred_username"]);
 
 /** @param text mappings separated by semicolons @throws ProblemError `bad-request` about the first invalid one */
 export function parseRoleMappings(text: string, option: string): RoleMapping[] {
-  const given = text
-    .split(/[;\n]/)
-    .map((part) => part.trim())
-    .filter((part) => part !== "");
-  if (given.length > maxMappings)
-    throw new ProblemError("bad-request", `${option} can be given up to ${maxMappings} times, not ${given.length}`);
-  return (given.length > 0 ? given : [""]).map((part) => parseRoleMapping(part, option));
+  const given = text.split(/[;\n]/).filter((part) => part.trim() !== "");
+  return (given.length > 0 ? given : [""]).map((part) => parseRoleMapping(part.trim(), option));
 }
 
 function parseRoleMapping(text: string, option: string): RoleMapping {
   // Group names can contain colons, so the last one counts.
   const [, claim = "", value = "", role = "", sites] = /^([^=]+)=(.+):([^:@]*)(?:@([^:@]*))?$/.exec(text) ?? [];
   const names = sites?.split(",").map((name) => name.trim());
-  const known = roles.find((one) => one === role);
+  const known = roleNamed(role.toLowerCase());
   const problem = (why: string) => new ProblemError("bad-request", `${option}: ${why} in "${text.slice(0, 200)}"`);
-  if (text.length > maxMappingChars) throw problem(`there are more than ${maxMappingChars} characters`);
   if (claim === "")
     throw new ProblemError(
       "bad-request",
@@ -92,7 +79,12 @@ function matches(claims: Claims, { claim, value }: RoleMapping): boolean {
   const given = claimAt(claims, claim);
   const texts = (Array.isArray(given) ? given : [given]).map(toText);
   if (claim !== "email") return texts.includes(value);
-  return isEmailVerified(claims) && texts.some((text) => text?.toLowerCase() === value.toLowerCase());
+  return isEmailVerified(claims) && texts.some((text) => text !== undefined && toLower(text) === toLower(value));
+}
+
+/** Only ASCII, because the Kelvin sign in somebody else's address would become a `k`. */
+function toLower(address: string): string {
+  return address.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
 /** Some providers send booleans as text. */
@@ -118,11 +110,4 @@ function toText(value: unknown): string | undefined {
 /** Whether a claim that mappings need isn't there. */
 export function lacksClaims(claims: Claims, mappings: readonly RoleMapping[]): boolean {
   return mappings.some(({ claim }) => claimAt(claims, claim) === undefined);
-}
-
-/** Whether the provider left out a claim that mappings need, because it has too many values (Entra's group overage). */
-export function hasOverage(claims: Claims, mappings: readonly RoleMapping[]): boolean {
-  const { _claim_names: names } = claims;
-  const given = typeof names === "object" && names !== null ? names : {};
-  return mappings.some(({ claim }) => !Object.hasOwn(claims, claim) && Object.hasOwn(given, claim));
 }

@@ -13,7 +13,7 @@ export class HeaderFields {
     this.#repeated = repeated;
   }
 
-  /** Returns null for a missing header. A repeated one's values are joined with commas (RFC 9110 section 5.3). */
+  /** Returns null for a missing header. A repeated one's values are joined with commas (RFC 9110 section 5.3), and cookies with semicolons (RFC 9113 section 8.2.3). */
   get(name: string): string | null {
     return this.#values.get(name) ?? null;
   }
@@ -72,7 +72,7 @@ export function parseHeaderFields(section: string): HeaderFields {
     const key = name.toLowerCase();
     const value = withoutOuterWhitespace(raw);
     const before = values.get(key);
-    values.set(key, before === undefined ? value : `${before}, ${value}`);
+    values.set(key, before === undefined ? value : `${before}${key === "cookie" ? ";" : ","} ${value}`);
     if (before !== undefined) repeated = (repeated ?? new Set()).add(key);
   }
   return new HeaderFields(values, repeated);

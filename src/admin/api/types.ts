@@ -16,10 +16,9 @@ export interface SessionInfo extends Pick<OperatorInfo, "sites" | "role"> {
 
 /** How people can sign in to this server. */
 export interface SignInWaysInfo {
-  /** `down` if the provider can't be reached; null if it isn't set up. */
-  readonly singleSignOn: "ready" | "down" | null;
-  /** Whether the provider lets people sign out there, too. */
-  readonly hasSignOut: boolean;
+  readonly singleSignOn: boolean;
+  /** Where people sign out at the provider; null if it doesn't say. */
+  readonly signOutUrl: string | null;
   /** Whether links work, other than break-glass ones. */
   readonly links: boolean;
 }
@@ -29,10 +28,9 @@ export type SessionResponse = (SessionInfo | { readonly operator: null; readonly
   readonly ways: SignInWaysInfo;
 };
 
-/** The link's secret, or `singleSignOn` if the browser has just come back from the provider. */
 export interface SignInBody {
-  readonly link?: string;
-  readonly singleSignOn?: true;
+  /** The link's secret. */
+  readonly link: string;
   /** The ID of the signed-in operator, if the link may replace that operator's session. */
   readonly insteadOf?: number | undefined;
 }

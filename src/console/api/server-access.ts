@@ -66,7 +66,7 @@ async function probeUntilBack(): Promise<void> {
   }
 }
 
-const ways = new SharedValue<SignInWaysInfo>({ singleSignOn: null, hasSignOut: false, links: true });
+const ways = new SharedValue<SignInWaysInfo>({ singleSignOn: false, signOutUrl: null, links: true });
 
 /** How people can sign in, as of the last response about the session. */
 export function useSignInWays(): SignInWaysInfo {

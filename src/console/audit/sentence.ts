@@ -103,6 +103,8 @@ function keyOfEvent(kind: string, detail: string, isOther: boolean): TextKey {
   if (kind === "sign-in") return `audit.sign-in_${ways.find((one) => one === detail) ?? "link"}`;
   if (kind === "link" && detail === "break-glass") return "audit.link_break-glass";
   if (isOther) return "audit.sign-out_other";
+  if (detail === "single-sign-on: no_access") return "audit.refused-no-access";
+  if (detail === "single-sign-on: rejected") return "audit.refused-sso";
   if (kind === "sign-out" && detail === "everywhere") return "audit.sign-out_everywhere";
   const ending = endings.find((one) => one === detail);
   if (kind === "import" && ending) return `audit.import_${ending}`;

@@ -27,23 +27,20 @@ export function openSession(insteadOf?: number): Promise<SessionInfo | undefined
   return opening;
 }
 
-// The server has sent the browser here from the provider, or says why nobody could be signed in.
-const returnedHash = "#sign-in=single-sign-on";
+/** The server says why nobody could be signed in with single sign-on. */
 const failedInHash = /^#sign-in-failed=(\w+)$/;
 
-const failures = ["expired", "denied", "rejected", "no_access", "not_saved", "down", "busy"] as const;
+const failures = ["expired", "rejected", "no_access", "down"] as const;
 
 /** Only removes the link from the address once the server has decided, so that the page can try again, even after a reload. */
 async function openSessionOnce(insteadOf: number | undefined): Promise<SessionInfo | undefined> {
   const [, link] = linkInHash.exec(location.hash) ?? [];
   const [, failed] = failedInHash.exec(location.hash) ?? [];
-  const hasReturned = location.hash === returnedHash;
-  if (!link && !failed && !hasReturned) return currentSession();
+  if (!link && !failed) return goBack(await currentSession());
   try {
     if (failed) throw toSignInError(failed);
-    const session = await redeem(hasReturned ? { singleSignOn: true, insteadOf } : { link, insteadOf });
-    if (hasReturned) goBack();
-    else dropLink();
+    const session = await redeem({ link: link ?? "", insteadOf });
+    dropLink();
     return session;
   } catch (error) {
     if (!unusable.has((error as HttpError).status)) throw error;
@@ -61,7 +58,6 @@ function toSignInError(code: string): HttpError {
 
 /** Where to go after single sign-on: the fragment of an address, or `close` for a window that was only opened to sign in again. */
 const returnKey = "storefront-return";
-const signedOutKey = "storefront-signed-out";
 
 let isOnlyToSignIn = false;
 
@@ -70,18 +66,21 @@ export function hasOnlySignedIn(): boolean {
   return isOnlyToSignIn;
 }
 
-/** Only goes to pages of this console, whatever else may have been stored. */
-function goBack(): void {
+/** After single sign-on, only goes to pages of this console, whatever else may have been stored. */
+function goBack(session: SessionInfo | undefined): SessionInfo | undefined {
   const place = readTabValue(returnKey);
-  isOnlyToSignIn = place === "close";
+  if (!session || place === undefined) return session;
   setTabValue(returnKey, undefined);
-  setTabValue(signedOutKey, undefined);
-  navigate(place?.startsWith("#/") ? place.slice(1) : "/", { replace: true });
+  isOnlyToSignIn = place === "close";
+  announceSignIn(session);
+  navigate(place.startsWith("#/") ? place.slice(1) : "/", { replace: true });
+  return session;
 }
 
 /** Leaves the page for the provider. After a failed attempt, the address no longer says where to go, so that's kept. */
 function signInHere(): void {
-  if (location.hash.length > "#/".length) setTabValue(returnKey, location.hash);
+  if (location.hash.length > "#/".length || readTabValue(returnKey) === undefined)
+    setTabValue(returnKey, location.hash);
   location.assign("/sign-in");
 }
 
@@ -140,16 +139,20 @@ function secretIn(text: string): string | undefined {
 }
 
 /**
- * Signs in with a link, or after coming back from the provider.
+ * Signs in with a link.
  * @throws HttpError with the status 409 if another operator is signed in, see `operatorIn`
  */
 async function redeem(body: SignInBody): Promise<SessionInfo> {
   const { ways, ...session } = await callApi<SessionInfo & Pick<SessionResponse, "ways">>("POST", "/session", body);
   setSignInWays(ways);
-  const channel = new BroadcastChannel(signInChannel);
-  channel.postMessage(session.id);
-  channel.close();
+  announceSignIn(session);
   return session;
+}
+
+function announceSignIn({ id }: SessionInfo): void {
+  const channel = new BroadcastChannel(signInChannel);
+  channel.postMessage(id);
+  channel.close();
 }
 
 const signInChannel = "storefront-sign-in";
@@ -181,7 +184,6 @@ export async function currentSession(): Promise<SessionInfo | undefined> {
 
 /** Signs out of this browser, or of all of them. */
 export function signOut(everywhere: boolean): Promise<void> {
-  setTabValue(signedOutKey, "yes");
   return callApi("DELETE", everywhere ? "/sessions" : "/session");
 }
 
@@ -191,17 +193,12 @@ interface SignInProps {
 }
 
 export function SignIn(props: SignInProps) {
-  const { singleSignOn, links, hasSignOut } = useSignInWays();
-  const hasSignedOut = hasSignOut && readTabValue(signedOutKey) !== undefined;
+  const { singleSignOn, signOutUrl, links } = useSignInWays();
   return (
     <PlainPage title={translate("session.title")}>
-      {hasSignedOut && (
-        <Alert severity="info">
-          {translate("session.signed_out")} <TextLink href="/sign-out">{translate("session.sign_out_there")}</TextLink>
-        </Alert>
-      )}
       {!singleSignOn && <Typography>{translate("session.explain")}</Typography>}
       <SignInForm {...props} />
+      {signOutUrl && <TextLink href={signOutUrl}>{translate("session.sign_out_there")}</TextLink>}
       {links && <LinkHelp />}
     </PlainPage>
   );
@@ -239,7 +236,6 @@ export function SignInForm({ fault: before, staysOnPage = false, onSignedIn }: S
   if (!singleSignOn) return <LinkForm fault={before} onSignedIn={onSignedIn} />;
   return (
     <Stack spacing={2}>
-      {singleSignOn === "down" && !fault && <Alert severity="warning">{translate("session.failed_down")}</Alert>}
       {fault && <Alert severity="error">{fault}</Alert>}
       <Button variant="contained" onClick={signInWithProvider}>
         {translate(staysOnPage ? "session.continue_sso" : "session.sign_in_sso")}

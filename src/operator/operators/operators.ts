@@ -109,15 +109,14 @@ export interface SignedOnPerson {
 }
 
 /**
- * Adds or updates the operator of a person who's signing in, and returns their ID. Someone without access isn't added; if they had it before, their
- * sessions end.
- * @returns undefined without access @throws ProblemError `conflict` if there are too many operators, `invalid-record` for too many sites
+ * Adds or updates the operator of a person who's signing in. Someone without access isn't added; if they had it before, their sessions end.
+ * @throws ProblemError `conflict` if there are too many operators, `invalid-record` for too many sites
  */
 export async function saveSignedOnOperator(
   engine: Engine,
   { subject, name, access }: SignedOnPerson,
   now: number,
-): Promise<{ readonly id: number | undefined; readonly refused?: number | undefined }> {
+): Promise<{ readonly operator: Pick<OperatorRecord, "ID" | "Name"> | undefined; readonly isAllowed: boolean }> {
   let present: OperatorRecord | undefined;
   let isAllowed = false;
   const [body] = await commitSystemChanges(engine, (system) => {
@@ -132,9 +131,9 @@ export async function saveSignedOnOperator(
     const added = { Name: toFreeName(name, system), ...values, Subject: subject, Created: toInstant(now) };
     return [toCreateIntent(operatorResource, added, now)];
   });
-  if (isAllowed) return { id: present?.ID ?? JSON.parse(toDeclaredJson(operatorResource, body as string)).ID };
-  if (present) await engine.deleteCredentials(present.ID);
-  return { id: undefined, refused: present?.ID };
+  const operator = body === undefined ? present : JSON.parse(toDeclaredJson(operatorResource, body));
+  if (!isAllowed && operator) await engine.deleteCredentials(operator.ID);
+  return { operator, isAllowed };
 }
 
 /** Leaves out sites that don't exist. Undefined if none is left, because no site at all would mean all. */
@@ -151,7 +150,7 @@ const maxGivenNameChars = 59;
 function toFreeName(given: string, { operators }: SystemRecords): string {
   const plain = given
     .normalize("NFKC")
-    .replaceAll(/[\p{C}\p{Z}]+/gu, " ")
+    .replaceAll(/[\p{C}\p{Z}\p{DI}]+/gu, " ")
     .trim();
   const name = [...plain].slice(0, maxGivenNameChars).join("").trim() || "operator";
   const taken = new Set(operators.map(({ Name }) => Name.normalize("NFKC").toLowerCase()));

@@ -1,4 +1,4 @@
-// Signs operators in to the console: a link, or coming back from the single sign-on provider, starts a session once (contract section 13). The database
+// Signs operators in to the console: a link starts a session once (contract section 13). The database
 // only has digests of the secrets.
 
 import { randomText } from "../../lib/text.ts";
@@ -12,25 +12,10 @@ import { findOperator, type ListedOperator, requireOperator } from "./operators.
 
 const linkLifetimeMs = 10 * 60_000;
 
-/** The browser that has come back from the provider starts its session right away. */
-const singleSignOnLifetimeMs = 60_000;
-
-type FirstCredential = Exclude<Credential["kind"], "session">;
-
-/** How operators can sign in to a server. */
-export interface SignInRules {
-  /** Whether ordinary links work. */
-  readonly allowsLinks: boolean;
-  /** How long a session lasts, in milliseconds. */
-  readonly sessionMs: Readonly<Record<FirstCredential, number>>;
-}
-
 const hourMs = 60 * 60_000;
 
-export const linkRules: SignInRules = {
-  allowsLinks: true,
-  sessionMs: { link: 12 * hourMs, "break-glass": hourMs, "single-sign-on": hourMs },
-};
+/** How long a session lasts. */
+const sessionMs = { link: 12 * hourMs, "break-glass": hourMs };
 
 /** 32 letters and digits are 190 random bits. */
 const secretLength = 32;
@@ -39,7 +24,7 @@ const secretLength = 32;
 interface SignedIn {
   readonly secret: string;
   /** What started the session. */
-  readonly by: FirstCredential;
+  readonly by: keyof typeof sessionMs;
   readonly operator: ListedOperator;
   /** Milliseconds since 1970. */
   readonly expiresAt: number;
@@ -68,13 +53,6 @@ export async function createSignInLink(
   return secret;
 }
 
-/** Lets the browser that knows `secret` start a session for an operator, whom the provider has just identified. Replaces an earlier such permission. */
-export async function allowSingleSignOn(engine: Engine, secret: string, operator: number, now: number): Promise<void> {
-  const credential = toCredential(secret, "single-sign-on", operator, now + singleSignOnLifetimeMs);
-  await engine.consumeCredential(credential.digest);
-  await engine.saveCredential(credential, now);
-}
-
 /** Also invalidates unused links. @throws ProblemError `not-found` */
 export async function signOutEverywhere(engine: Engine, name: string, now: number): Promise<void> {
   const { ID } = requireOperator(await readSystemRecords(engine), name);
@@ -82,18 +60,24 @@ export async function signOutEverywhere(engine: Engine, name: string, now: numbe
   await recordEvent(engine, { kind: "sign-out", operator: ID, name, detail: "everywhere" }, now);
 }
 
-/** Uses a link up and starts a session. @throws ProblemError `unauthorized` if the secret is unknown, used, too old or not allowed by `rules` */
-export async function signIn(engine: Engine, linkSecret: string, now: number, rules = linkRules): Promise<SignedIn> {
+/** Uses a link up and starts a session. @throws ProblemError `unauthorized` if the secret is unknown, used, too old or turned off */
+export async function signIn(engine: Engine, linkSecret: string, now: number, allowsLinks = true): Promise<SignedIn> {
   const digest = digestOfSecret(linkSecret);
   // Reads first, so that an invalid link doesn't cause a write.
-  const { operator, by } = await getOperatorOfLink(engine, linkSecret, now, rules);
-  const secret = randomText(secretLength);
-  const expiresAt = now + rules.sessionMs[by];
-  await engine.saveCredential(toCredential(secret, "session", operator.ID, expiresAt), now);
+  const { operator, by } = await getOperatorOfLink(engine, linkSecret, now, allowsLinks);
+  const lifetimeMs = sessionMs[by];
+  const secret = await startSession(engine, operator.ID, lifetimeMs, now);
   // The session is stored before the link is consumed, so that the link still works if that write fails. Signing out everywhere in between deletes both.
-  if (await engine.consumeCredential(digest)) return { secret, by, operator, expiresAt };
+  if (await engine.consumeCredential(digest)) return { secret, by, operator, expiresAt: now + lifetimeMs };
   await signOutSession(engine, secret);
   throw unusableLinkError();
+}
+
+/** Returns a session's secret. @param lifetime in milliseconds */
+export async function startSession(engine: Engine, operator: number, lifetime: number, now: number): Promise<string> {
+  const secret = randomText(secretLength);
+  await engine.saveCredential(toCredential(secret, "session", operator, now + lifetime), now);
+  return secret;
 }
 
 /** Says who a link would sign in, without using it up. @throws ProblemError `unauthorized`, as for `signIn` */
@@ -101,7 +85,7 @@ export async function getOperatorOfLink(
   engine: Engine,
   linkSecret: string,
   now: number,
-  { allowsLinks }: SignInRules,
+  allowsLinks: boolean,
 ): Promise<Pick<SignedIn, "operator" | "by">> {
   const link = await engine.findCredential(digestOfSecret(linkSecret));
   if (!link || link.kind === "session" || now >= link.expiresAt) throw unusableLinkError();

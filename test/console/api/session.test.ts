@@ -40,7 +40,7 @@ describe("signing in", () => {
       role: "admin",
       rights: ["read", "read-settings", "records", "settings"],
       expires: expect.any(String),
-      ways: { singleSignOn: null, hasSignOut: false, links: true },
+      ways: { singleSignOn: false, signOutUrl: null, links: true },
     });
     expect(first.headers.get("Set-Cookie")).toMatch(
       /^storefront_\d+=[0-9A-Za-z]{32}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,

@@ -80,7 +80,7 @@ test("people return to the page they came from, and their edits survive the end 
 
   await button("anna").click();
   await page.getByRole("menuitem", { name: "Sign out", exact: true }).click();
-  await page.getByRole("link", { name: "Sign out there too" }).waitFor();
+  await page.getByRole("link", { name: "Sign out of single sign-on" }).waitFor();
   expect(await findingsInBothSchemes(page)).toEqual([]);
   await page.context().close();
 });
@@ -94,7 +94,7 @@ test("people without access, and those whose provider is down, are told so, and 
   await issuer.goDown();
   // The browser can't reach the provider either, so it goes back by itself.
   await page.goto(`${home}/#sign-in-failed=down`);
-  await page.getByText("can’t be reached right now").waitFor();
+  await page.getByText("doesn’t work right now").waitFor();
   issuer.reset();
   issuer.claims = { sub: "2", preferred_username: "ben", groups: ["admins"] };
   await button.click();
