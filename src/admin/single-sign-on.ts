@@ -276,7 +276,10 @@ function whyNoAccess({ _claim_names: others }: Claims, isMapped: boolean): strin
 async function fetchWithLimits(url: string, init: RequestInit, stopping: AbortSignal): Promise<Response> {
   const signal = AbortSignal.any([stopping, AbortSignal.timeout(fetchTimeoutMs)]);
   try {
-    const response = await fetch(url, { ...init, redirect: "manual", signal });
+    const headers = new Headers(init.headers);
+    // A few compressed bytes can become any number of others.
+    headers.set("Accept-Encoding", "identity");
+    const response = await fetch(url, { ...init, headers, decompress: false, redirect: "manual", signal });
     if (response.status >= 500) throw new Error(`it responded with ${response.status}`);
     const chunks: Uint8Array[] = [];
     let bytes = 0;
@@ -285,8 +288,7 @@ async function fetchWithLimits(url: string, init: RequestInit, stopping: AbortSi
       if (bytes > maxResponseBytes) throw new Error(`it sent more than ${maxResponseBytes} bytes`);
       chunks.push(chunk);
     }
-    const { status, headers } = response;
-    return new Response(Buffer.concat(chunks), { status, headers });
+    return new Response(Buffer.concat(chunks), { status: response.status, headers: response.headers });
   } catch (error) {
     throw new SignInFault("down", `no usable response from ${new URL(url).origin}: ${errorMessage(error)}`);
   }
