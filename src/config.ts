@@ -237,26 +237,22 @@ function parseSafeUrl(text: string): URL | undefined {
   return url && isSafe && url.username === "" && url.password === "" && url.href.length <= 500 ? url : undefined;
 }
 
-const singleSignOnSettings = ["OIDC_CLIENT_ID", "OIDC_SECRET_FILE", "OIDC_ROLE", "ADMIN_URL"] as const;
+const singleSignOnSettings = ["OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_SECRET_FILE", "OIDC_ROLE", "ADMIN_URL"] as const;
 
-/** @throws ProblemError `bad-request` about a setting that's missing, invalid or without effect */
+/** @throws ProblemError `bad-request` about a setting that's missing or invalid */
 function parseSingleSignOn(settings: ConfigSources): SingleSignOnSettings | undefined {
-  const { OIDC_ISSUER: issuer } = settings;
   const sessionMinutes = number(settings, "OIDC_SESSION", 60, 5, 720);
-  if (issuer === undefined) {
-    const extra = singleSignOnSettings.find((name) => name !== "ADMIN_URL" && settings[name] !== undefined);
-    if (extra === undefined) return undefined;
-    throw new ProblemError("bad-request", `${named(extra)} only works with ${named("OIDC_ISSUER")}; set both`);
-  }
+  const given = singleSignOnSettings.find((name) => settings[name] !== undefined);
+  if (given === undefined || given === "ADMIN_URL") return undefined;
+  const missing = singleSignOnSettings.find((name) => settings[name] === undefined);
+  if (missing !== undefined) throw new ProblemError("bad-request", `${named(given)} also needs ${named(missing)}`);
+  const issuer = settings.OIDC_ISSUER as string;
   const url = parseSafeUrl(issuer);
   if (url?.search !== "" || url.hash !== "" || issuer.includes("/.well-known/"))
     throw new ProblemError(
       "bad-request",
       `${named("OIDC_ISSUER")} must be the provider's issuer, such as https://login.example/realms/shop, without /.well-known/openid-configuration, not "${issuer}"`,
     );
-  const missing = singleSignOnSettings.find((name) => settings[name] === undefined);
-  if (missing !== undefined)
-    throw new ProblemError("bad-request", `${named("OIDC_ISSUER")} also needs ${named(missing)}`);
   return {
     issuer: url.href,
     clientId: settings.OIDC_CLIENT_ID as string,

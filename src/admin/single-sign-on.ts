@@ -24,7 +24,6 @@ import {
 import { type AuditEvent, recordSignIn } from "../operator/journal/events.ts";
 import { saveSignedOnOperator } from "../operator/operators/operators.ts";
 import { startSession } from "../operator/operators/sessions.ts";
-import { readSystemRecords } from "../system/read-system-records.ts";
 import { withActor } from "../system/with-actor.ts";
 import type { WireRequest } from "../wire/request.ts";
 import type { AdminContent, AdminRequestContext, AdminRoute } from "./handler.ts";
@@ -101,7 +100,6 @@ export class SingleSignOn {
       [oauth.allowInsecureRequests]: settings.issuer.startsWith("http:"),
     };
     this.#discover().catch(() => {});
-    void this.#warnOfUnknownSites();
   }
 
   routes(): [path: string, route: AdminRoute][] {
@@ -141,19 +139,18 @@ export class SingleSignOn {
   }
 
   async #begin({ request, query }: AdminRequestContext) {
-    const { consoleUrl, clientId, mappings } = this.#settings;
+    const { consoleUrl, clientId } = this.#settings;
     // The cookie has to be set where the provider sends the browser back to. A proxy that changes `Host` mustn't cause a loop.
     const host = request.headers.get("host")?.toLowerCase();
     if (host !== new URL(consoleUrl).host && !query.has("moved")) return { to: `${consoleUrl}/sign-in?moved` };
     const server = await this.#discover();
     const secret = randomText(32);
     const url = new URL(server.authorization_endpoint ?? "");
-    const needsGroups = mappings.some(({ claim }) => claim === "groups") && server.scopes_supported?.includes("groups");
     const parameters = {
       client_id: clientId,
       redirect_uri: consoleUrl + callbackPath,
       response_type: "code",
-      scope: `openid profile email${needsGroups ? " groups" : ""}`,
+      scope: `openid profile email${server.scopes_supported?.includes("groups") ? " groups" : ""}`,
       state: derive("state", secret),
       nonce: derive("nonce", secret),
       code_challenge: await oauth.calculatePKCECodeChallenge(derive("verifier", secret)),
@@ -245,15 +242,6 @@ export class SingleSignOn {
       if (!stopping.aborted) log.warn({ issuer, reason }, "the single sign-on provider can't be used");
       throw new SignInFault("down", reason);
     }
-  }
-
-  async #warnOfUnknownSites(): Promise<void> {
-    const { engine, log } = this.#dependencies;
-    const system = await readSystemRecords(engine).catch(() => undefined);
-    const live = new Set(system?.sites.filter(({ SandboxOf }) => SandboxOf === "").map(({ Name }) => Name));
-    const named = this.#settings.mappings.flatMap(({ sites = [] }) => sites);
-    const unknown = [...new Set(named)].filter((name) => !live.has(name));
-    if (system && unknown.length > 0) log.warn({ sites: unknown }, "--oidc-role names sites that don't exist");
   }
 }
 

@@ -170,8 +170,6 @@ function linkCommand(): Command {
       const link = signInLink(url, secret);
       printResult(options, { link }, [link]);
       printMessage("the link works once and expires in 10 minutes");
-      if (options.breakGlass)
-        printMessage("it works without single sign-on, and the server logs a warning when it's used");
       if (options.url === undefined && !(await isListening(url)))
         printMessage(`nothing is listening at ${url}: start the server, or pass the console's URL with --url`);
     });

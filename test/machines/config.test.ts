@@ -154,7 +154,7 @@ describe("single sign-on", () => {
     [{ OIDC_CLIENT_ID: undefined }, /--oidc-issuer \(STOREFRONT_OIDC_ISSUER\) also needs --oidc-client-id/],
     [{ OIDC_ROLE: undefined }, /also needs --oidc-role/],
     [{ ADMIN_URL: undefined }, /also needs --admin-url/],
-    [{ OIDC_ISSUER: undefined }, /--oidc-client-id .* only works with --oidc-issuer/],
+    [{ OIDC_ISSUER: undefined }, /--oidc-client-id .* also needs --oidc-issuer/],
     [{ OIDC_ISSUER: "http://login.example" }, /must be the provider's issuer/],
     [{ OIDC_ISSUER: "https://login.example/?a" }, /must be the provider's issuer/],
     [{ OIDC_ISSUER: "https://login.example/.well-known/openid-configuration" }, /without \/\.well-known/],

@@ -30,7 +30,7 @@ export function openSession(insteadOf?: number): Promise<SessionInfo | undefined
 /** The server says why nobody could be signed in with single sign-on. */
 const failedInHash = /^#sign-in-failed=(\w+)$/;
 
-const failures = ["expired", "rejected", "no_access", "down"] as const;
+const failures = ["expired", "no_access", "down"] as const;
 
 /** Only removes the link from the address once the server has decided, so that the page can try again, even after a reload. */
 async function openSessionOnce(insteadOf: number | undefined): Promise<SessionInfo | undefined> {
@@ -38,7 +38,8 @@ async function openSessionOnce(insteadOf: number | undefined): Promise<SessionIn
   const [, failed] = failedInHash.exec(location.hash) ?? [];
   if (!link && !failed) return goBack(await currentSession());
   try {
-    if (failed) throw toSignInError(failed);
+    const failure = failures.find((one) => one === failed) ?? "rejected";
+    if (failed) throw new HttpError(translate(`session.failed_${failure}`), 401);
     const session = await redeem({ link: link ?? "", insteadOf });
     dropLink();
     return session;
@@ -49,11 +50,6 @@ async function openSessionOnce(insteadOf: number | undefined): Promise<SessionIn
     if (current) return current;
     throw error;
   }
-}
-
-function toSignInError(code: string): HttpError {
-  const failure = failures.find((one) => one === code) ?? "rejected";
-  return new HttpError(translate(`session.failed_${failure}`), 401);
 }
 
 /** Where to go after single sign-on: the fragment of an address, or `close` for a window that was only opened to sign in again. */
@@ -70,7 +66,6 @@ export function hasOnlySignedIn(): boolean {
 function goBack(session: SessionInfo | undefined): SessionInfo | undefined {
   const place = readTabValue(returnKey);
   if (!session || place === undefined) return session;
-  setTabValue(returnKey, undefined);
   isOnlyToSignIn = place === "close";
   announceSignIn(session);
   navigate(place.startsWith("#/") ? place.slice(1) : "/", { replace: true });
@@ -150,6 +145,7 @@ async function redeem(body: SignInBody): Promise<SessionInfo> {
 }
 
 function announceSignIn({ id }: SessionInfo): void {
+  setTabValue(returnKey, undefined);
   const channel = new BroadcastChannel(signInChannel);
   channel.postMessage(id);
   channel.close();
@@ -220,13 +216,12 @@ function LinkHelp() {
   );
 }
 
-interface SignInFormProps extends SignInProps {
-  /** Whether single sign-on mustn't leave the page. */
-  readonly staysOnPage?: boolean;
-}
-
-/** Offers each way to sign in that the server has. */
-export function SignInForm({ fault: before, staysOnPage = false, onSignedIn }: SignInFormProps) {
+/** Offers each way to sign in that the server has. @param staysOnPage whether single sign-on mustn't leave the page */
+export function SignInForm({
+  fault: before,
+  staysOnPage,
+  onSignedIn,
+}: SignInProps & { readonly staysOnPage?: boolean }) {
   const { singleSignOn, links } = useSignInWays();
   const [fault, setFault] = useState(before);
   function signInWithProvider() {
@@ -240,22 +235,14 @@ export function SignInForm({ fault: before, staysOnPage = false, onSignedIn }: S
       <Button variant="contained" onClick={signInWithProvider}>
         {translate(staysOnPage ? "session.continue_sso" : "session.sign_in_sso")}
       </Button>
-      {links && (
-        <>
-          <Divider>{translate("session.or")}</Divider>
-          <LinkForm isSecond onSignedIn={onSignedIn} />
-        </>
-      )}
+      {links && <Divider>{translate("session.or")}</Divider>}
+      {links && <LinkForm onSignedIn={onSignedIn} />}
     </Stack>
   );
 }
 
-interface LinkFormProps extends SignInProps {
-  /** Whether there's a better way to sign in. */
-  readonly isSecond?: boolean;
-}
-
-function LinkForm({ fault: before, isSecond = false, onSignedIn }: LinkFormProps) {
+function LinkForm({ fault: before, onSignedIn }: SignInProps) {
+  const { singleSignOn } = useSignInWays();
   const [text, setText] = useState("");
   const [fault, setFault] = useState(before);
   const [replaced, setReplaced] = useState<number>();
@@ -285,7 +272,7 @@ function LinkForm({ fault: before, isSecond = false, onSignedIn }: LinkFormProps
         autoComplete="off"
       />
       {fault && <Alert severity="error">{fault}</Alert>}
-      <Button type="submit" variant={isSecond ? "outlined" : "contained"}>
+      <Button type="submit" variant={singleSignOn ? "outlined" : "contained"}>
         {replaced === undefined ? translate("session.sign_in") : translate("session.sign_in_instead")}
       </Button>
     </Stack>
