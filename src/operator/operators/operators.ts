@@ -99,7 +99,7 @@ function requireRoom({ operators }: SystemRecords): void {
 }
 
 /** A person as the single sign-on provider knows them. */
-export interface SignedOnPerson {
+interface SignedOnPerson {
   /** The provider's issuer and, after a space, its ID for the person. */
   readonly subject: string;
   /** What to call a new operator. */
