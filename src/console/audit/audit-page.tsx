@@ -1,31 +1,42 @@
-// The audit log: what has changed in keys, webhooks, people and sites, and who signed in, imported, exported and so on. Its filters are in the address.
+// The audit log: what has changed in keys, webhooks, people and sites, and who signed in, imported, exported and so on.
 
-import { Box, Button, Stack, Typography } from "@mui/material";
+import { Button, Card, Stack, Typography } from "@mui/material";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useMemo, useState } from "react";
 import type { LogEntryInfo, LogResponse, LogSubjectInfo } from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
-import { parseDay, toInstants } from "../history/days.ts";
-import { ChangedFields, nameOfActor } from "../history/description.tsx";
-import { controlStyle, DayFilters, filtersStyle, PersonChoice } from "../history/history-page.tsx";
-import { type DataColumn, DataList } from "../shell/data-list.tsx";
-import { DialogFrame } from "../shell/dialog-frame.tsx";
-import { Choice } from "../shell/fields.tsx";
-import { AuditIcon, DownloadIcon } from "../shell/icons.tsx";
+import { toInstants } from "../history/days.ts";
+import { ChangedFields } from "../history/description.tsx";
+import { FilterBar, NoEntries, PersonChoice, useFilters } from "../history/filters.tsx";
+import { EntryRow, EntryRows } from "../history/history-list.tsx";
+import { formatKeyName } from "../keys/keys.ts";
+import { DownloadIcon } from "../shell/icons.tsx";
 import { Page } from "../shell/page.tsx";
-import { EmptyList, QueryResult } from "../shell/query-result.tsx";
-import { navigate, useAddress } from "../shell/router.tsx";
+import { QueryResult } from "../shell/query-result.tsx";
+import { Link } from "../shell/router.tsx";
 import { useDeclared, useSiteName } from "../shell/site-context.ts";
-import { toExactMoment, When } from "../text/times.tsx";
-import { translate } from "../text/translate.ts";
-import { siteNameOf, toSentence } from "./sentence.ts";
+import { toNumber } from "../text/locale.ts";
+import { toExactMoment } from "../text/times.tsx";
+import { showInvisible, type TextKey, translate } from "../text/translate.ts";
+
+const subjects: readonly LogSubjectInfo[] = [
+  "keys",
+  "webhooks",
+  "operators",
+  "sites",
+  "sign-ins",
+  "refusals",
+  "imports",
+  "exports",
+  "backups",
+];
 
 export function AuditPage() {
-  const { chosen, query, set, clear } = useFilters();
+  const sites = useDeclared().sites.map(({ name }) => name);
+  const filters = useFilters(["from", "to", "subject", "site", "by"], { subject: subjects, site: sites });
+  const { subject, site, by } = filters.chosen;
+  const sent = Object.entries({ ...toInstants(filters.chosen), subject, site, actor: by }).filter(([, value]) => value);
+  const query = new URLSearchParams(sent).toString();
   const log = useLog(query);
-  const [opened, setOpened] = useState<LogEntryInfo>();
-  const isFiltered = Object.values(chosen).some((value) => value !== "");
-  const entries = log.data ?? noEntries;
   return (
     <Page
       title={translate("audit.title")}
@@ -41,74 +52,46 @@ export function AuditPage() {
         </Button>
       }
     >
-      <Filters chosen={chosen} set={set} entries={entries} clear={isFiltered ? clear : undefined} />
+      <FilterBar
+        filters={filters}
+        choices={[
+          {
+            name: "subject",
+            label: translate("audit.subject"),
+            any: translate("audit.any_subject"),
+            options: subjects.map((name) => [name, translate(`audit.subject_${name}`)]),
+          },
+          {
+            name: "site",
+            label: translate("app.site"),
+            any: translate("operators.every_site"),
+            options: sites.map((name) => [name, name]),
+          },
+        ]}
+      >
+        <PersonChoice {...filters} entries={log.data ?? []} />
+      </FilterBar>
       <QueryResult query={log}>
-        {(shown) => (
-          <DataList
-            label={translate("audit.title")}
-            rows={shown}
-            columns={columns}
-            rowKey={({ revision }) => revision}
-            nameOf={toSentence}
-            onOpen={setOpened}
-            empty={log.hasNextPage ? undefined : <NoEntries onClear={isFiltered ? clear : undefined} />}
-          />
+        {(entries) => (
+          <Card>
+            {entries.length === 0 && !log.hasNextPage && <NoEntries none="audit.none" clear={filters.clear} />}
+            <EntryRows entries={entries} keyOf={({ revision }) => revision}>
+              {(entry) => (
+                <EntryRow entry={entry} summary={toSentence(entry)}>
+                  <Details entry={entry} />
+                </EntryRow>
+              )}
+            </EntryRows>
+          </Card>
         )}
       </QueryResult>
       {log.hasNextPage && (
         <Button onClick={() => void log.fetchNextPage()} disabled={log.isFetching} sx={{ my: 1 }}>
-          {translate("audit.more")}
+          {translate("history.more")}
         </Button>
       )}
-      {opened && <Details entry={opened} onClose={() => setOpened(undefined)} />}
     </Page>
   );
-}
-
-const noEntries: readonly LogEntryInfo[] = [];
-
-const subjects: readonly LogSubjectInfo[] = [
-  "keys",
-  "webhooks",
-  "operators",
-  "sites",
-  "sign-ins",
-  "refusals",
-  "imports",
-  "exports",
-  "backups",
-];
-
-/** The filters that are set; an empty string means none. */
-interface Chosen {
-  readonly from: string;
-  readonly to: string;
-  readonly subject: LogSubjectInfo | "";
-  /** A site's name. */
-  readonly site: string;
-  /** An actor as in the journal, or an operator's name. */
-  readonly by: string;
-}
-
-/** Returns the filters in the address, also as a query, ignoring invalid ones, and functions that change them. */
-function useFilters() {
-  const [parameters, change] = useAddress();
-  const { sites } = useDeclared();
-  const chosen = useMemo(
-    (): Chosen => ({
-      from: parseDay(parameters.get("from")),
-      to: parseDay(parameters.get("to")),
-      subject: subjects.find((one) => one === parameters.get("subject")) ?? "",
-      site: sites.find(({ name }) => name === parameters.get("site"))?.name ?? "",
-      by: parameters.get("by") ?? "",
-    }),
-    [parameters, sites],
-  );
-  const { from, to, subject, site, by } = chosen;
-  const sent = Object.entries({ ...toInstants({ from, to }), subject, site, actor: by }).filter(([, value]) => value);
-  const set = (changes: Partial<Chosen>) => change(changes, "push");
-  const clear = () => set({ from: "", to: "", subject: "", site: "", by: "" });
-  return { chosen, query: new URLSearchParams(sent).toString(), set, clear };
 }
 
 /** A page has up to 100 entries. With filters it can be shorter, even empty, because the server reads at most 10,000 for a page. */
@@ -122,116 +105,29 @@ function useLog(query: string) {
   });
 }
 
-interface FiltersProps extends Pick<ReturnType<typeof useFilters>, "chosen" | "set"> {
-  readonly entries: readonly LogEntryInfo[];
-  /** Undefined if no filter is set. */
-  readonly clear: (() => void) | undefined;
-}
-
-function Filters({ chosen, set, entries, clear }: FiltersProps) {
-  const { sites } = useDeclared();
-  return (
-    <Box role="search" sx={filtersStyle}>
-      <DayFilters days={chosen} set={set} />
-      <Choice
-        label={translate("audit.subject")}
-        any={translate("audit.any_subject")}
-        sx={controlStyle}
-        value={chosen.subject}
-        options={subjects.map((name) => [name, translate(`audit.subject_${name}`)])}
-        onChange={(subject) => set({ subject: subject as Chosen["subject"] })}
-      />
-      <Choice
-        label={translate("app.site")}
-        any={translate("audit.any_site")}
-        sx={controlStyle}
-        value={chosen.site}
-        options={sites.map(({ name }) => [name, name])}
-        onChange={(site) => set({ site })}
-      />
-      <PersonChoice label={translate("audit.by")} value={chosen.by} entries={entries} onChange={(by) => set({ by })} />
-      {clear && (
-        <Button size="small" onClick={clear}>
-          {translate("audit.clear")}
-        </Button>
-      )}
-    </Box>
-  );
-}
-
-const columns: readonly DataColumn<LogEntryInfo>[] = [
-  {
-    name: "what",
-    label: translate("audit.what"),
-    isPrimary: true,
-    render: (entry) => (
-      <Box component="span" sx={{ fontWeight: 400 }}>
-        {toSentence(entry)}
-      </Box>
-    ),
-  },
-  { name: "at", label: translate("general.time"), render: ({ at }) => <When at={at} /> },
-];
-
-/** @param onClear shows all entries again; undefined if there is no filter */
-function NoEntries({ onClear }: { readonly onClear: (() => void) | undefined }) {
-  if (!onClear)
-    return <EmptyList icon={AuditIcon} title={translate("audit.none")} explain={translate("audit.none_explain")} />;
-  return (
-    <EmptyList icon={AuditIcon} title={translate("audit.none_selected")}>
-      <Button variant="outlined" onClick={onClear}>
-        {translate("audit.clear")}
-      </Button>
-    </EmptyList>
-  );
-}
-
 interface DetailsProps {
   readonly entry: LogEntryInfo;
-  readonly onClose: () => void;
 }
 
-/** Who did it, when and where, with the values before and after. */
-function Details({ entry, onClose }: DetailsProps) {
-  const { at, subject, site, run, before, after, resource } = entry;
+/** When exactly it happened, the values before and after, and a link to the page that has what the entry is about. */
+function Details({ entry }: DetailsProps) {
+  const { at, run, before, after, resource } = entry;
   const address = useAddressOf(entry);
-  const facts = [
-    [translate("general.time"), toExactMoment(at)],
-    [translate("audit.by"), nameOfActor(entry)],
-    [translate("app.site"), site ? siteNameOf(site) : ""],
-    [translate("audit.action"), subject === "refusals" ? String(after?.Name ?? "") : ""],
-    [translate("audit.run"), run ?? ""],
-  ].filter(([, value]) => value);
-  const buttons = (
-    <>
-      {address && <Button onClick={() => navigate(address)}>{translate("audit.open")}</Button>}
-      <Button variant="contained" onClick={onClose}>
-        {translate("general.close")}
-      </Button>
-    </>
-  );
+  const facts = [toExactMoment(at), run && translate("audit.run", { run })];
   return (
-    <DialogFrame title={toSentence(entry)} maxWidth="sm" isLong onClose={onClose} buttons={buttons}>
-      <Stack spacing={2}>
-        <Box component="dl" sx={factsStyle}>
-          {facts.map(([name, value]) => (
-            <Box key={name} sx={{ display: "contents" }}>
-              <Typography component="dt" variant="body2" color="textSecondary">
-                {name}
-              </Typography>
-              <Typography component="dd" variant="body2" sx={{ m: 0, overflowWrap: "anywhere" }}>
-                {value}
-              </Typography>
-            </Box>
-          ))}
-        </Box>
-        {resource !== "events" && <ChangedFields before={withoutIds(before)} after={withoutIds(after)} />}
-      </Stack>
-    </DialogFrame>
+    <Stack spacing={1} sx={{ alignItems: "flex-start" }}>
+      <Typography variant="body2" color="textSecondary" sx={{ overflowWrap: "anywhere" }}>
+        {facts.filter(Boolean).join(" · ")}
+      </Typography>
+      {resource !== "events" && <ChangedFields before={withoutIds(before)} after={withoutIds(after)} />}
+      {address && (
+        <Button size="small" component={Link} to={address}>
+          {translate("audit.open")}
+        </Button>
+      )}
+    </Stack>
   );
 }
-
-const factsStyle = { m: 0, display: "grid", gridTemplateColumns: "auto 1fr", columnGap: 2, rowGap: 0.5 } as const;
 
 /** What only the server needs. */
 const hidden = ["ID", "UID", "Site"];
@@ -240,7 +136,6 @@ function withoutIds(values: LogEntryInfo["before"]) {
   return values && Object.fromEntries(Object.entries(values).filter(([name]) => !hidden.includes(name)));
 }
 
-/** The page that has what the entry is about, if there is one. */
 function useAddressOf({ subject, site, after }: LogEntryInfo): string | undefined {
   const current = useSiteName();
   const { sites } = useDeclared();
@@ -250,4 +145,59 @@ function useAddressOf({ subject, site, after }: LogEntryInfo): string | undefine
   if (subject === "keys" || subject === "webhooks") return `/${site.name}/${subject}`;
   const resource = after?.Resource ? `?resource=${after.Resource}` : "";
   return subject === "imports" || subject === "exports" ? `/${site.name}/history${resource}` : undefined;
+}
+
+/** Says what happened, and from which address or in which site. */
+function toSentence(entry: LogEntryInfo): string {
+  const { site, resource } = entry;
+  const textOf = (name: string) => String((entry.after ?? entry.before)?.[name] ?? "");
+  const text = (resource === "events" ? eventSentence : changeSentence)(entry, textOf);
+  const [address, addresses] = [showInvisible(textOf("Address")), textOf("Addresses")];
+  if (address) return translate(addresses ? "audit.from_several" : "audit.from", { text, address, addresses });
+  if (!site || resource === "sites") return text;
+  return translate("audit.on_site", { text, site: site.name ?? translate("audit.removed_site", { id: site.id }) });
+}
+
+type TextOf = (name: string) => string;
+
+function changeSentence({ resource, operation, before, after, name }: LogEntryInfo, textOf: TextOf): string {
+  const states = { Revoked: ["revoke"], Paused: ["pause", "resume"], Suspended: ["suspend", "resume"] } as const;
+  const turned = Object.entries(states).flatMap(([field, [on, off = ""]]) => {
+    const [old, now] = [Boolean(before?.[field]), Boolean(after?.[field])];
+    return old === now || operation !== "update" ? [] : [now ? on : off];
+  });
+  const what = turned[0] ?? (operation === "create" && textOf("Former") ? "rotate" : operation);
+  const key = { label: textOf("Label"), prefix: textOf("Prefix") };
+  const roles: { readonly [stored in string]?: TextKey } = {
+    "": "roles.admin",
+    records: "roles.editor",
+    read: "roles.viewer",
+  };
+  return firstText([`${resource}_${what}`], {
+    name: resource === "keys" ? formatKeyName(key) : showInvisible(name),
+    rights: textOf("Scope").replaceAll(" ", ", "),
+    role: translate(roles[textOf("Role")] ?? "roles.unknown"),
+  });
+}
+
+function eventSentence({ actor }: LogEntryInfo, textOf: TextOf): string {
+  const [kind, name] = [textOf("Kind"), textOf("Name")];
+  const isOther = kind === "sign-out" && actor !== `console:${name}`;
+  const rows = ["created", "updated", "removed", "rejected"].map((one) => {
+    const count = toNumber(Number(textOf(one.charAt(0).toUpperCase() + one.slice(1))));
+    return [one, count] as const;
+  });
+  return firstText([`${kind}_${isOther ? "other" : textOf("Detail")}`, kind], {
+    name: showInvisible(name) || translate("audit.a_file"),
+    what: textOf("Resource") || showInvisible(name),
+    rows: translate("audit.rows", Object.fromEntries(rows)),
+    count: toNumber(Number(textOf("Count"))),
+    smart_count: textOf("Count") === "" ? 1 : 2,
+  });
+}
+
+/** Returns the first of these texts that exists. Another version of the program may have logged what this one doesn't know. */
+function firstText(names: readonly string[], values: Parameters<typeof translate>[1]): string {
+  const keys = names.map((name) => `audit.${name}` as TextKey);
+  return translate(keys.find((key) => translate(key) !== key) ?? "audit.unknown", values);
 }

@@ -12,7 +12,7 @@ import {
   Typography,
   useTheme,
 } from "@mui/material";
-import { Fragment, useState } from "react";
+import { Fragment, type ReactNode, useState } from "react";
 import type { HistoryEntryInfo } from "../../admin/api/record-types.ts";
 import { ExpandIcon } from "../shell/icons.tsx";
 import { Initial } from "../shell/initial.tsx";
@@ -26,6 +26,7 @@ import { toDayHeading, toDayText, toExactMoment, toHour, When } from "../text/ti
 import { translate } from "../text/translate.ts";
 import { CompareBar } from "./compare.tsx";
 import { ChangedFields, nameOfActor, useSummary } from "./description.tsx";
+import { NoEntries } from "./filters.tsx";
 import { type HistoryFilter, useHistory, useRestore } from "./history.ts";
 import { UndoDialog } from "./undo-dialog.tsx";
 
@@ -38,7 +39,7 @@ interface HistoryListProps {
   /** Whether each day has a heading. If so, entries only show the time. */
   readonly hasDays?: boolean;
   /** Clears the filters, if any are set. */
-  readonly onClear?: (() => void) | undefined;
+  readonly clear?: (() => void) | undefined;
 }
 
 export function HistoryList({
@@ -46,7 +47,7 @@ export function HistoryList({
   isOfRecord = false,
   max = Number.POSITIVE_INFINITY,
   hasDays = false,
-  onClear,
+  clear,
 }: HistoryListProps) {
   const { entries, hasNextPage, isCut, isSearching, more, isFetching, isSuccess, error, refetch } = useHistory(
     filter,
@@ -63,10 +64,9 @@ export function HistoryList({
   return (
     <>
       {isOfRecord && shown.length > 1 && <CompareBar states={ticked} onClose={() => setTicked([])} />}
-      {isSuccess && entries.length === 0 && !hasNextPage && <NoEntries onClear={onClear} />}
-      {shown.map((entry, index) => (
-        <Fragment key={entry.last}>
-          {hasDays && dayOf(entry) !== dayOf(shown[index - 1]) && <DayHeading day={dayOf(entry)} />}
+      {isSuccess && entries.length === 0 && !hasNextPage && <NoEntries none="history.none" clear={clear} />}
+      <EntryRows hasDays={hasDays} entries={shown} keyOf={({ last }) => last}>
+        {(entry) => (
           <Entry
             entry={entry}
             isOfRecord={isOfRecord}
@@ -76,8 +76,8 @@ export function HistoryList({
             isTicked={ticked.some(({ last }) => last === entry.last)}
             onTick={isOfRecord && shown.length > 1 ? (isTicked) => tick(entry, isTicked) : undefined}
           />
-        </Fragment>
-      ))}
+        )}
+      </EntryRows>
       {isSearching && <LoadingLines />}
       {hasNextPage && !isSearching && max === Number.POSITIVE_INFINITY && (
         <Button onClick={more} disabled={isFetching} sx={{ m: 1 }}>
@@ -95,22 +95,23 @@ export function HistoryList({
   );
 }
 
-/** An entry's day in the reader's time zone; empty without an entry. */
-function dayOf(entry: HistoryEntryInfo | undefined): string {
-  return entry ? toDayText(new Date(entry.at)) : "";
+interface EntryRowsProps<Listed> {
+  readonly entries: readonly Listed[];
+  readonly keyOf: (entry: Listed) => number;
+  readonly hasDays?: boolean;
+  readonly children: (entry: Listed) => ReactNode;
 }
 
-function NoEntries({ onClear }: Pick<HistoryListProps, "onClear">) {
-  return (
-    <Stack spacing={1} sx={{ p: 2, alignItems: "flex-start" }}>
-      <Typography color="textSecondary">{translate(onClear ? "history.none_selected" : "history.none")}</Typography>
-      {onClear && (
-        <Button size="small" variant="outlined" onClick={onClear}>
-          {translate("history.clear_all")}
-        </Button>
-      )}
-    </Stack>
-  );
+/** Entries, newest first, each day's below a heading. */
+export function EntryRows<Listed extends { readonly at: string }>(props: EntryRowsProps<Listed>) {
+  const { entries, keyOf, hasDays = true, children } = props;
+  const dayOf = (entry: Listed | undefined) => entry && toDayText(new Date(entry.at));
+  return entries.map((entry, index) => (
+    <Fragment key={keyOf(entry)}>
+      {hasDays && dayOf(entry) !== dayOf(entries[index - 1]) && <DayHeading day={dayOf(entry) ?? ""} />}
+      {children(entry)}
+    </Fragment>
+  ));
 }
 
 function DayHeading({ day }: { readonly day: string }) {
@@ -149,19 +150,57 @@ function Entry({ entry, isOfRecord, hasDays, isCut, onUndo, isTicked, onTick }: 
   const summary = useSummary(entry);
   const isSingle = entry.first === entry.last;
   const canChange = useCan("records");
+  const tick = onTick && (
+    <Checkbox
+      size="small"
+      checked={isTicked}
+      onChange={({ target }) => onTick(target.checked)}
+      slotProps={{
+        input: { "aria-label": translate("history.tick", { summary, time: toExactMoment(entry.at) }) },
+      }}
+      sx={{ ml: 0.5, mt: 0.25 }}
+    />
+  );
+  return (
+    <EntryRow entry={entry} summary={summary} hasDays={hasDays} tick={tick}>
+      {isSingle && <ChangedFields before={entry.change.before} after={entry.change.after} />}
+      {entry.others > 0 && (
+        <Typography variant="body2" color="textSecondary" sx={{ mb: 1 }}>
+          {translate("history.others", { smart_count: entry.others, count: toNumber(entry.others) })}
+        </Typography>
+      )}
+      <Stack direction="row" useFlexGap spacing={1} sx={{ my: 1, flexWrap: "wrap" }}>
+        {canChange && (
+          <Button size="small" variant="outlined" onClick={onUndo} disabled={isCut}>
+            {translate("general.undo")}
+          </Button>
+        )}
+        {canChange && isOfRecord && entry.change.after && <RestoreButton entry={entry} />}
+        {isSingle && !isOfRecord && <RecordLinks entry={entry} />}
+      </Stack>
+      {/* Below the buttons, because a batch or import can have thousands of changes. */}
+      {!isSingle && <HistoryList filter={{ within: { first: entry.first, last: entry.last, run: entry.run } }} />}
+    </EntryRow>
+  );
+}
+
+interface EntryRowProps {
+  readonly entry: Pick<HistoryEntryInfo, "at" | "actor" | "actorLabel">;
+  readonly summary: string;
+  readonly hasDays?: boolean;
+  /** Selects the entry. */
+  readonly tick?: ReactNode;
+  /** The details, which are shown once the entry is expanded. */
+  readonly children: ReactNode;
+}
+
+/** What happened, who did it and when. Expands to show details. */
+export function EntryRow({ entry, summary, hasDays = true, tick, children }: EntryRowProps) {
+  const { typography } = useTheme();
+  const time = hasDays ? <HourAt at={entry.at} /> : <When at={entry.at} />;
   return (
     <Box sx={{ display: "flex", alignItems: "flex-start", borderBottom: 1, borderColor: "divider" }}>
-      {onTick && (
-        <Checkbox
-          size="small"
-          checked={isTicked}
-          onChange={({ target }) => onTick(target.checked)}
-          slotProps={{
-            input: { "aria-label": translate("history.tick", { summary, time: toExactMoment(entry.at) }) },
-          }}
-          sx={{ ml: 0.5, mt: 0.25 }}
-        />
-      )}
+      {tick}
       <Accordion
         disableGutters
         elevation={0}
@@ -169,65 +208,35 @@ function Entry({ entry, isOfRecord, hasDays, isCut, onUndo, isTicked, onTick }: 
         sx={{ flexGrow: 1, minWidth: 0, bgcolor: "transparent", "&::before": { display: "none" } }}
         slotProps={{ transition: { unmountOnExit: true }, heading: { component: "h3" } }}
       >
-        <EntryLine entry={entry} summary={summary} hasDays={hasDays} />
-        <AccordionDetails sx={{ pt: 0 }}>
-          {isSingle && <ChangedFields before={entry.change.before} after={entry.change.after} />}
-          {entry.others > 0 && (
-            <Typography variant="body2" color="textSecondary" sx={{ mb: 1 }}>
-              {translate("history.others", { smart_count: entry.others, count: toNumber(entry.others) })}
-            </Typography>
-          )}
-          <Stack direction="row" useFlexGap spacing={1} sx={{ my: 1, flexWrap: "wrap" }}>
-            {canChange && (
-              <Button size="small" variant="outlined" onClick={onUndo} disabled={isCut}>
-                {translate("general.undo")}
-              </Button>
-            )}
-            {canChange && isOfRecord && entry.change.after && <RestoreButton entry={entry} />}
-            {isSingle && !isOfRecord && <RecordLinks entry={entry} />}
+        <AccordionSummary
+          expandIcon={<ExpandIcon />}
+          sx={{ minHeight: 40, "& .MuiAccordionSummary-content": { my: 0.75 } }}
+        >
+          <Stack
+            direction={{ xs: "column", sm: "row" }}
+            useFlexGap
+            spacing={{ xs: 0.25, sm: 2 }}
+            sx={{
+              width: "100%",
+              pr: 1,
+              pl: 4.5,
+              position: "relative",
+              alignItems: { sm: "baseline" },
+              typography: "body2",
+            }}
+          >
+            <Box sx={{ position: "absolute", left: 0, top: 0 }}>
+              <Initial name={nameOfActor(entry)} isPerson />
+            </Box>
+            <Box sx={{ flexGrow: 1, overflowWrap: "anywhere", fontSize: typography.body1.fontSize }}>{summary}</Box>
+            <Box sx={{ color: "text.secondary", overflowWrap: "anywhere", flexShrink: 0, maxWidth: "100%" }}>
+              {nameOfActor(entry)} · {time}
+            </Box>
           </Stack>
-          {/* Below the buttons, because a batch or import can have thousands of changes. */}
-          {!isSingle && <HistoryList filter={{ within: { first: entry.first, last: entry.last, run: entry.run } }} />}
-        </AccordionDetails>
+        </AccordionSummary>
+        <AccordionDetails sx={{ pt: 0 }}>{children}</AccordionDetails>
       </Accordion>
     </Box>
-  );
-}
-
-interface EntryLineProps extends Pick<EntryProps, "entry" | "hasDays"> {
-  readonly summary: string;
-}
-
-function EntryLine({ entry, summary, hasDays }: EntryLineProps) {
-  const { typography } = useTheme();
-  const time = hasDays ? <HourAt at={entry.at} /> : <When at={entry.at} />;
-  return (
-    <AccordionSummary
-      expandIcon={<ExpandIcon />}
-      sx={{ minHeight: 40, "& .MuiAccordionSummary-content": { my: 0.75 } }}
-    >
-      <Stack
-        direction={{ xs: "column", sm: "row" }}
-        useFlexGap
-        spacing={{ xs: 0.25, sm: 2 }}
-        sx={{
-          width: "100%",
-          pr: 1,
-          pl: 4.5,
-          position: "relative",
-          alignItems: { sm: "baseline" },
-          typography: "body2",
-        }}
-      >
-        <Box sx={{ position: "absolute", left: 0, top: 0 }}>
-          <Initial name={nameOfActor(entry)} isPerson />
-        </Box>
-        <Box sx={{ flexGrow: 1, overflowWrap: "anywhere", fontSize: typography.body1.fontSize }}>{summary}</Box>
-        <Box sx={{ color: "text.secondary", overflowWrap: "anywhere", flexShrink: 0, maxWidth: "100%" }}>
-          {nameOfActor(entry)} · {time}
-        </Box>
-      </Stack>
-    </AccordionSummary>
   );
 }
 

@@ -19,7 +19,7 @@ import { translate } from "../text/translate.ts";
 export interface HistoryFilter {
   readonly resource?: string;
   readonly id?: number;
-  readonly kind?: "create" | "update" | "delete";
+  readonly kind?: string;
   /** An actor, or an operator's name. */
   readonly actor?: string;
   /** Only changes from this time until before the other, in ISO 8601. */

@@ -1,27 +1,25 @@
 // Reads and changes a site's API keys.
 
 import { useMemo } from "react";
-import type {
-  KeyBody,
-  KeyInfo,
-  KeysResponse,
-  KeyTrafficResponse,
-  NewKeyResponse,
-  RotationBody,
-} from "../../admin/api/types.ts";
+import type { KeyBody, KeysResponse, KeyTrafficResponse, NewKeyResponse, RotationBody } from "../../admin/api/types.ts";
 import { useRead, useSend, useSitePath } from "../shell/site-data.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 
 export type KeyTask = "edit" | "rotate" | "revoke";
 
+interface NamedKey {
+  readonly label: string | null;
+  readonly prefix: string;
+}
+
 /** Returns a key's label, or its prefix if it has none. */
-export function labelOfKey({ label, prefix }: Pick<KeyInfo, "label" | "prefix">): string {
-  return showInvisible(label) || `${prefix}…`;
+export function labelOfKey({ label, prefix }: NamedKey): string {
+  return label ? showInvisible(label) : `${prefix}…`;
 }
 
 /** Returns what to call a key in a sentence: its label and prefix, or just the prefix. */
-export function formatKeyName({ label, prefix }: Pick<KeyInfo, "label" | "prefix">): string {
-  return label ? translate("keys.named", { label, prefix }) : `${prefix}…`;
+export function formatKeyName({ label, prefix }: NamedKey): string {
+  return label ? translate("keys.named", { label: showInvisible(label), prefix }) : `${prefix}…`;
 }
 
 export function requestsOfKeyPath(siteName: string, prefix: string): string {

@@ -1,18 +1,18 @@
 // A site's latest API requests, with their responses and details. Updates every two seconds.
 
-import { Alert, AlertTitle, Box, Button, Chip, Link, Stack } from "@mui/material";
+import { Alert, AlertTitle, Box, Button, Card, Chip, Link, Stack } from "@mui/material";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useMemo, useRef, useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import type { LoggedRequestInfo, RequestsResponse } from "../../admin/api/types.ts";
 import { callApi, sitePath } from "../api/call-api.ts";
+import { FilterBar, NoEntries, useFilters } from "../history/filters.tsx";
+import { formatKeyName, labelOfKey } from "../keys/keys.ts";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { DialogFrame } from "../shell/dialog-frame.tsx";
-import { Choice } from "../shell/fields.tsx";
 import { PauseIcon, PlayIcon, RequestsIcon } from "../shell/icons.tsx";
 import { CopyableText, useCurl } from "../shell/new-secret.tsx";
 import { Page } from "../shell/page.tsx";
 import { EmptyList, QueryResult } from "../shell/query-result.tsx";
-import { useAddress } from "../shell/router.tsx";
 import { useDeclared, useSiteName } from "../shell/site-context.ts";
 import { capitalize, toNumber } from "../text/locale.ts";
 import { toDuration, toExactMoment, toMoment, toTimeOfDay } from "../text/times.tsx";
@@ -21,8 +21,11 @@ import { showInvisible, translate } from "../text/translate.ts";
 export function RequestsPage() {
   const [isPaused, setPaused] = useState(false);
   const [opened, setOpened] = useState<LoggedRequestInfo>();
-  const [filter, change] = useFilter();
-  const query = useRequests(filter, isPaused);
+  const filters = useFilters(["status", "problem", "key"], { status: statuses.map(([digit]) => digit) });
+  const { chosen, clear } = filters;
+  const query = useRequests(chosen, isPaused);
+  const { keys, problems } = useSeen(query.data ?? []);
+  const any = translate("requests.any");
   const pause = (
     <Button
       variant="outlined"
@@ -35,7 +38,25 @@ export function RequestsPage() {
   );
   return (
     <Page title={translate("requests.title")} explain={translate("requests.explain")} actions={pause}>
-      <Filters filter={filter} onChange={change} requests={query.data ?? noRequests} />
+      <FilterBar
+        filters={filters}
+        choices={[
+          {
+            name: "status",
+            label: translate("general.status"),
+            any,
+            options: statuses.map(([digit, name]) => [digit, translate(`requests.status_${name}`)]),
+          },
+          // Problems and keys can be chosen once a request with them has appeared.
+          {
+            name: "problem",
+            label: translate("requests.problem"),
+            any,
+            options: withChosen(problems, chosen.problem),
+          },
+          { name: "key", label: translate("requests.key"), any, options: withChosen(keys, chosen.key) },
+        ]}
+      />
       <QueryResult query={query}>
         {(requests) => (
           <DataList
@@ -45,33 +66,21 @@ export function RequestsPage() {
             rowKey={({ id }) => id}
             nameOf={({ method, path, status }) => `${method} ${path} ${status}`}
             onOpen={setOpened}
-            empty={<NoRequests onClear={isFiltered(filter) ? () => change(noFilter) : undefined} />}
+            empty={
+              clear ? (
+                <Card>
+                  <NoEntries none="requests.none" clear={clear} />
+                </Card>
+              ) : (
+                <NoRequests />
+              )
+            }
           />
         )}
       </QueryResult>
       {opened && <RequestDetails request={opened} onClose={() => setOpened(undefined)} />}
     </Page>
   );
-}
-
-const noRequests: readonly LoggedRequestInfo[] = [];
-const noFilter: RequestFilter = { status: "", key: "", problem: "" };
-
-function isFiltered(filter: RequestFilter): boolean {
-  return Object.values(filter).some((value) => value !== "");
-}
-
-function useFilter(): [filter: RequestFilter, change: (changes: Partial<RequestFilter>) => void] {
-  const [parameters, changeAddress] = useAddress();
-  const filter = useMemo((): RequestFilter => {
-    const status = parameters.get("status") ?? "";
-    return {
-      status: statuses.some(([digit]) => digit === status) ? status : "",
-      key: parameters.get("key") ?? "",
-      problem: parameters.get("problem") ?? "",
-    };
-  }, [parameters]);
-  return [filter, (changes) => changeAddress({ ...changes }, "push")];
 }
 
 /** Classes of statuses by their first digit, with names and colours. */
@@ -82,47 +91,6 @@ const statuses = [
   ["5", "failed", "error"],
 ] as const;
 
-interface FiltersProps {
-  readonly filter: RequestFilter;
-  readonly onChange: (changes: Partial<RequestFilter>) => void;
-  readonly requests: readonly LoggedRequestInfo[];
-}
-
-/** The filters. Keys and problems can be chosen once a request with them has appeared. */
-function Filters({ filter, onChange, requests }: FiltersProps) {
-  const { keys, problems } = useSeen(requests);
-  return (
-    <Box role="search" sx={{ display: "flex", flexWrap: "wrap", gap: 1, mb: 2, alignItems: "center" }}>
-      <Choice
-        {...choice}
-        label={translate("general.status")}
-        value={filter.status}
-        options={statuses.map(([digit, name]) => [digit, translate(`requests.status_${name}`)])}
-        onChange={(status) => onChange({ status })}
-      />
-      <Choice
-        {...choice}
-        label={translate("requests.problem")}
-        value={filter.problem}
-        options={withChosen(problems, filter.problem)}
-        onChange={(problem) => onChange({ problem })}
-      />
-      <Choice
-        {...choice}
-        label={translate("requests.key")}
-        value={filter.key}
-        options={withChosen(keys, filter.key).map(([prefix, label]) => [prefix, showInvisible(label)])}
-        onChange={(key) => onChange({ key })}
-      />
-      {isFiltered(filter) && (
-        <Button size="small" onClick={() => onChange(noFilter)}>
-          {translate("requests.clear")}
-        </Button>
-      )}
-    </Box>
-  );
-}
-
 type Names = ReadonlyMap<string, string>;
 
 /** Returns the keys (by prefix) and problems (by code) of all requests this page has shown, with their names. */
@@ -132,7 +100,7 @@ function useSeen(requests: readonly LoggedRequestInfo[]): { readonly keys: Names
   if (seen.current.siteName !== siteName) seen.current = { siteName, keys: new Map(), problems: new Map() };
   const { keys, problems } = seen.current;
   for (const { key, problem } of requests) {
-    if (key) keys.set(key.prefix, key.label || `${key.prefix}…`);
+    if (key) keys.set(key.prefix, labelOfKey(key));
     if (problem) problems.set(problem.code, problem.title);
   }
   return seen.current;
@@ -141,8 +109,6 @@ function useSeen(requests: readonly LoggedRequestInfo[]): { readonly keys: Names
 function withChosen(names: Names, chosen: string): readonly (readonly [string, string])[] {
   return [...names, ...(chosen === "" || names.has(chosen) ? [] : [[chosen, chosen] as const])];
 }
-
-const choice = { any: translate("requests.any"), sx: { width: { xs: "calc(50% - 4px)", sm: 220 }, m: 0 } } as const;
 
 const columns: readonly DataColumn<LoggedRequestInfo>[] = [
   {
@@ -181,7 +147,7 @@ const columns: readonly DataColumn<LoggedRequestInfo>[] = [
       </span>
     ),
   },
-  { name: "key", label: translate("requests.key"), render: ({ key }) => key && <KeyLabel apiKey={key} /> },
+  { name: "key", label: translate("requests.key"), render: ({ key }) => key && labelOfKey(key) },
   {
     name: "took",
     label: translate("general.took"),
@@ -190,27 +156,14 @@ const columns: readonly DataColumn<LoggedRequestInfo>[] = [
   },
 ];
 
-/** A key's label, or its prefix if it has none. */
-function KeyLabel({ apiKey: { label, prefix } }: { readonly apiKey: NonNullable<LoggedRequestInfo["key"]> }) {
-  return label ? showInvisible(label) : <code>{prefix}…</code>;
-}
-
 function Status({ status }: { readonly status: number }) {
   const [, , color] = statuses.find(([digit]) => digit === String(status).charAt(0)) ?? statuses[0];
   return <Chip variant="outlined" color={color} label={status} />;
 }
 
-/** Says what will appear here, with a command that sends a first request. @param onClear shows all requests again; undefined if there is no filter */
-function NoRequests({ onClear }: { readonly onClear: (() => void) | undefined }) {
+/** Says what will appear here, with a command that sends a first request. */
+function NoRequests() {
   const curl = useCurl();
-  if (onClear)
-    return (
-      <EmptyList icon={RequestsIcon} title={translate("requests.none_found")}>
-        <Button variant="outlined" onClick={onClear}>
-          {translate("requests.clear")}
-        </Button>
-      </EmptyList>
-    );
   const request = { method: "GET", path: "/restapi/brands.json?limit=3" };
   return (
     <EmptyList icon={RequestsIcon} title={translate("requests.none")} explain={translate("requests.none_explain")}>
@@ -289,7 +242,7 @@ function Facts({ request: { at, status, milliseconds, bytes, request, key } }: P
   const facts: readonly (readonly [string, ReactNode])[] = [
     [translate("general.time"), toExactMoment(at)],
     [translate("general.status"), status],
-    [translate("requests.key"), key ? <KeyName key="key" apiKey={key} /> : translate("requests.no_key")],
+    [translate("requests.key"), key ? formatKeyName(key) : translate("requests.no_key")],
     [translate("general.took"), toDuration(milliseconds)],
     [translate("requests.size"), translate("general.bytes", { count: toNumber(bytes) })],
     [translate("requests.id"), <code key="id">{request}</code>],
@@ -310,15 +263,6 @@ function Facts({ request: { at, status, milliseconds, bytes, request, key } }: P
         </Box>
       ))}
     </Box>
-  );
-}
-
-function KeyName({ apiKey: { label, prefix } }: { readonly apiKey: NonNullable<LoggedRequestInfo["key"]> }) {
-  return (
-    <>
-      {label ? `${showInvisible(label)} ` : ""}
-      <code>{prefix}…</code>
-    </>
   );
 }
 

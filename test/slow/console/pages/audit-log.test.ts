@@ -19,21 +19,20 @@ test.each([
   const { page } = view;
   await view.follow("Audit log");
   const entry = page.getByRole("button", {
-    name: /anna created the key “warehouse till” .* can read everything \(shop\)/,
+    name: /Created key “warehouse till” .* with the rights: read \(shop\) anna/,
   });
   await entry.waitFor();
   await page.getByRole("combobox", { name: "About" }).click();
   await page.getByRole("option", { name: "API keys" }).click();
   await view.settled();
   expect(page.url()).toContain("subject=keys");
-  await page.getByText(/anna signed in/).waitFor({ state: "detached" });
+  await page.getByText(/Signed in/).waitFor({ state: "detached" });
   await page.reload();
   await entry.waitFor();
   await entry.focus();
   await page.keyboard.press("Enter");
-  const dialog = page.getByRole("dialog");
-  await dialog.getByText("warehouse till", { exact: true }).waitFor();
-  await dialog.getByRole("button", { name: "Open page" }).click();
+  await page.getByRole("cell", { name: "warehouse till", exact: true }).waitFor();
+  await page.getByRole("link", { name: "Open page" }).click();
   await page.getByRole("heading", { name: "API keys" }).waitFor();
   await view.finish();
 });

@@ -331,7 +331,7 @@ test("the history is filtered by day, resource, kind and person in its address, 
   expect(await chooseEach("Records")).toEqual(["All records", ...plurals]);
   expect(await chooseEach("Type of change")).toEqual(["All changes", "Created", "Changed", "Deleted"]);
   for (const preset of ["Today", "Yesterday", "Last 7 days", "Last month"]) await click(preset);
-  await page.getByText("No changes match these filters").waitFor();
+  await page.getByText("Nothing matches these filters").waitFor();
   const [, from = "", to = ""] = /from=(\d{4}-\d\d-01)&to=(\d{4}-\d\d-\d\d)$/.exec(page.url()) ?? [];
   expect([
     from < to,
@@ -341,7 +341,7 @@ test("the history is filtered by day, resource, kind and person in its address, 
   await click("Last month");
   await page.getByLabel("From").fill("2999-01-01");
   await page.getByLabel("To", { exact: true }).fill("2999-01-02");
-  await click("Show all changes");
+  await click("Clear filters");
   await view
     .button(/^Created brand/)
     .first()
@@ -355,9 +355,9 @@ test("the history is filtered by day, resource, kind and person in its address, 
     page.getByRole("button", { name: "Download as CSV" }).click(),
   ]);
   expect(download.suggestedFilename()).toBe("shop-history.csv");
-  await click("Show earlier changes");
+  await click("Show earlier ones");
   await view.settled();
-  await page.getByRole("combobox", { name: "Changed by" }).click();
+  await page.getByRole("combobox", { name: "By" }).click();
   await page.getByRole("option", { name: "ben" }).click();
   await page.getByText("anna ·").first().waitFor({ state: "hidden" });
   await view.settled();
@@ -373,7 +373,7 @@ test("the history is filtered by day, resource, kind and person in its address, 
   await choose("Undo");
   await said("Changes to 1 record undone");
   await page.getByRole("alert").getByRole("button", { name: "Close" }).last().click();
-  await page.getByRole("combobox", { name: "Changed by" }).click();
+  await page.getByRole("combobox", { name: "By" }).click();
   await click("Clear");
   await page.keyboard.press("Escape");
 });
