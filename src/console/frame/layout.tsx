@@ -39,7 +39,7 @@ export function ConsoleLayout({ children }: { readonly children: ReactNode }) {
         )}
         {/* Without a minimum width of 0, a wide table would make the whole page scroll. */}
         <Box component="main" id="main-content" tabIndex={-1} sx={mainStyle}>
-          <SandboxNotice />
+          <SiteNotices />
           {/* Going to another page clears the error. */}
           <FaultBoundary key={pathname.split("/", 3).join("/")}>{children}</FaultBoundary>
         </Box>
@@ -186,13 +186,23 @@ function MenuDrawer({ isOpen, onClose }: { readonly isOpen: boolean; readonly on
 
 const drawerStyle = (theme: Theme) => ({ width: 260, pt: 1, backgroundColor: quietColour(theme) });
 
-function SandboxNotice() {
-  const live = findLive(useDeclared().sites, useSiteInfo());
-  if (!live) return null;
+/** Says on all pages that the site is suspended or a sandbox. */
+function SiteNotices() {
+  const site = useSiteInfo();
+  const live = findLive(useDeclared().sites, site);
   return (
-    <Alert severity="info" variant="outlined" icon={<ScienceIcon />} sx={{ mt: 2 }}>
-      {translate("sites.sandbox_notice", { name: live.name })}
-    </Alert>
+    <>
+      {live && (
+        <Alert severity="info" variant="outlined" icon={<ScienceIcon />} sx={{ mt: 2 }}>
+          {translate("sites.sandbox_notice", { name: live.name })}
+        </Alert>
+      )}
+      {site.suspended && (
+        <Alert severity="warning" variant="outlined" sx={{ mt: 2 }}>
+          {translate("sites.suspended_notice")}
+        </Alert>
+      )}
+    </>
   );
 }
 

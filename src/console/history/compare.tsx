@@ -142,7 +142,7 @@ function StateTable({ left, right, isShort, resource, id, onRestored }: StateTab
     <Table size="small" sx={{ tableLayout: "fixed", "& td, & th": { overflowWrap: "anywhere", verticalAlign: "top" } }}>
       <TableHead>
         <TableRow>
-          {!isNarrow && <TableCell sx={{ width: "28%" }}>{translate("history.field")}</TableCell>}
+          {!isNarrow && <TableCell sx={{ width: "28%" }}>{translate("import.column_field")}</TableCell>}
           {Object.entries({ left, right }).map(([side, state]) => (
             <TableCell key={side}>
               <StateHead state={state} resource={resource} id={id} onRestored={onRestored} />

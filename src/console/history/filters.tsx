@@ -6,6 +6,7 @@ import type { HistoryEntryInfo } from "../../admin/api/record-types.ts";
 import { Choice, TextInput } from "../shell/fields.tsx";
 import { useAddress } from "../shell/router.tsx";
 import { useSession } from "../shell/site-context.ts";
+import { useIsNarrow } from "../shell/theme.ts";
 import { serverNow } from "../text/server-time.ts";
 import { type TextKey, translate } from "../text/translate.ts";
 import { type Days, dayPresets, daysOf, parseDay, presetOf } from "./days.ts";
@@ -56,6 +57,15 @@ interface FilterBarProps<Name extends string> {
 
 export function FilterBar<Name extends string>({ filters, choices, children }: FilterBarProps<Name>) {
   const { chosen, set, clear } = filters;
+  const isNarrow = useIsNarrow();
+  const [isOpen, setOpen] = useState(false);
+  // On a phone, the filters would fill the screen.
+  if (isNarrow && !isOpen && !clear)
+    return (
+      <Button variant="outlined" onClick={() => setOpen(true)} sx={{ mb: 2 }}>
+        {translate("general.filter")}
+      </Button>
+    );
   return (
     <Box role="search" sx={{ display: "flex", flexWrap: "wrap", gap: 1, mb: 2, alignItems: "flex-end" }}>
       {"from" in chosen && <DayFilters {...(filters as unknown as Filters<keyof Days>)} />}

@@ -59,7 +59,7 @@ export function HistoryPage() {
           {
             name: "resource",
             label: translate("history.resource"),
-            any: translate("history.all"),
+            any: translate("webhooks.all_resources"),
             options: resources.map(({ path, plural }) => [path, capitalize(plural)]),
           },
           {

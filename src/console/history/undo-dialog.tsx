@@ -31,6 +31,7 @@ export function UndoDialog({ entry, onDone, onClose }: UndoDialogProps) {
       title={translate("history.undo_title")}
       action={translate("general.undo")}
       isDisabled={!plan || nothing}
+      isDangerous={plan !== undefined && plan.deleted > 0}
       onConfirm={async () => onDone(await undo(entry, false))}
       onClose={onClose}
     >

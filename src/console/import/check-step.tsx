@@ -1,28 +1,28 @@
 // The third step of an import shows the result of the dry run. The operator can exclude rows, and starts the import.
 
-import {
-  Alert,
-  Button,
-  Checkbox,
-  FormControlLabel,
-  Stack,
-  ToggleButton,
-  ToggleButtonGroup,
-  Typography,
-} from "@mui/material";
-import { useState } from "react";
-import type { ImportInfo, MissingInfo, RunBody } from "../../admin/api/record-types.ts";
+import { Alert, Box, Button, Chip, Stack, Typography } from "@mui/material";
+import { useId, useState } from "react";
+import type {
+  CheckBody,
+  ImportInfo,
+  MissingInfo,
+  RepairableValuesInfo,
+  RunBody,
+} from "../../admin/api/record-types.ts";
 import { callApi } from "../api/call-api.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
-import { TextInput } from "../shell/fields.tsx";
+import { type DataColumn, DataList } from "../shell/data-list.tsx";
+import { TextInput, Tick } from "../shell/fields.tsx";
 import { pluralOf, useDeclared, useSiteName } from "../shell/site-context.ts";
+import { useAttempt } from "../shell/site-data.ts";
 import { askBeforeLoss, useEdited, useUnsaved } from "../shell/unsaved.ts";
-import { toNumber } from "../text/locale.ts";
-import { translate } from "../text/translate.ts";
+import { fullLabelOf } from "../text/fields.ts";
+import { locale, toNumber } from "../text/locale.ts";
+import { showInvisible, translate } from "../text/translate.ts";
 import { CheckTable, type Exclusion } from "./check-table.tsx";
 import { type EntryKind, importKinds, importPath } from "./imports.ts";
-import { Repairs } from "./repairs.tsx";
-import { ActionBar, ImportProgress } from "./step-parts.tsx";
+import { type Replacements, useKeptMapping, withReplacements } from "./mappings.ts";
+import { ActionBar, ImportProgress, selectStyle } from "./step-parts.tsx";
 
 interface CheckStepProps {
   readonly info: ImportInfo;
@@ -69,23 +69,22 @@ function CheckResult({ info, onBack, onStarted }: CheckStepProps) {
     <Stack spacing={2}>
       <Typography aria-live="polite">{translate("import.nothing_stored")}</Typography>
       {info.skipped > 0 && <Typography>{translate("import.skipped", { smart_count: info.skipped })}</Typography>}
-      <ToggleButtonGroup
-        exclusive
-        size="small"
-        value={kind}
-        onChange={(_, next) => next && setKind(next)}
+      <Box
+        role="group"
         aria-label={translate("import.step_check")}
-        sx={{
-          display: "grid",
-          gridTemplateColumns: { xs: "1fr 1fr", sm: "repeat(3, 1fr)", md: `repeat(${kinds.length}, max-content)` },
-        }}
+        sx={{ display: "flex", flexWrap: "wrap", gap: 0.75 }}
       >
         {kinds.map((one) => (
-          <ToggleButton key={one} value={one} sx={{ textTransform: "none" }}>
-            {translate(`import.check_${one}`, { count: toNumber(counted[one]) })}
-          </ToggleButton>
+          <Chip
+            key={one}
+            label={translate(`import.check_${one}`, { count: toNumber(counted[one]) })}
+            color={one === kind ? "primary" : "default"}
+            variant={one === kind ? "filled" : "outlined"}
+            aria-pressed={one === kind}
+            onClick={() => setKind(one)}
+          />
         ))}
-      </ToggleButtonGroup>
+      </Box>
       {info.values.length > 0 && kind === "rejected" && <Repairs info={info} onChecked={onStarted} />}
       {info.missing && (kind === "missing" || info.missing.obstacle !== undefined) && (
         <Missing info={info} missing={info.missing} isRemoving={isRemoving} onChange={setRemoving} />
@@ -139,10 +138,7 @@ function Missing({ info, missing: { count, total, obstacle }, isRemoving, onChan
       <Typography>
         {translate("import.missing_count", { count: toNumber(count), total: toNumber(total), plural })}
       </Typography>
-      <FormControlLabel
-        control={<Checkbox checked={isRemoving} onChange={(_, isChosen) => onChange(isChosen)} />}
-        label={translate("import.missing_remove")}
-      />
+      <Tick label={translate("import.missing_remove")} checked={isRemoving} onChange={onChange} />
     </div>
   );
 }
@@ -218,3 +214,117 @@ function RemovalDialog({ removals, total, plural, onConfirm, onClose }: RemovalD
     </ActionDialog>
   );
 }
+
+interface RepairsProps {
+  readonly info: ImportInfo;
+  /** Called once another check has started. */
+  readonly onChecked: (started: ImportInfo) => void;
+}
+
+function Repairs({ info, onChecked }: RepairsProps) {
+  const siteName = useSiteName();
+  const { resources, countries } = useDeclared();
+  const { isBusy, fault, attempt } = useAttempt();
+  const [, keep] = useKeptMapping(info.resource);
+  const [chosen, setChosen] = useState<Readonly<Record<string, Replacements>>>({});
+  if (info.values.length === 0) return null;
+  const { fields = [] } = resources.find(({ path }) => path === info.resource) ?? {};
+  const isCountry = (field: string) =>
+    fields.find(({ path }) => path === field)?.pattern?.fault.code === "invalid-country";
+  const replacementsOf = ({ field, contents }: RepairableValuesInfo): Replacements => ({
+    ...Object.fromEntries(contents.map(({ content, suggestion = "" }) => [content, suggestion])),
+    ...chosen[field],
+  });
+  const use = async () => {
+    const { mapping = { fields: {} }, match = "", ...how } = info.options ?? {};
+    const repaired = info.values.reduce(
+      (all, values) => withReplacements(all, values.field, replacementsOf(values)),
+      mapping,
+    );
+    const body: CheckBody = { ...how, match, mapping: repaired };
+    const started = await callApi<ImportInfo>("POST", `${importPath(siteName, info.id)}/check`, body);
+    keep({ mapping: repaired, match });
+    onChecked(started);
+  };
+  return (
+    <Stack spacing={1.5}>
+      <Typography>{translate("import.repair_explain")}</Typography>
+      {info.values.map((values) => (
+        <ValueTable
+          key={values.field}
+          values={values}
+          codes={isCountry(values.field) ? countries : []}
+          replacements={replacementsOf(values)}
+          onChange={(changed) => setChosen({ ...chosen, [values.field]: changed })}
+        />
+      ))}
+      {fault && <Alert severity="error">{fault}</Alert>}
+      <Button variant="outlined" onClick={() => attempt(use)} disabled={isBusy} sx={{ alignSelf: "start" }}>
+        {translate("import.repair")}
+      </Button>
+    </Stack>
+  );
+}
+
+interface ValueTableProps {
+  readonly values: RepairableValuesInfo;
+  /** The codes of countries that the field's values can be. */
+  readonly codes: readonly string[];
+  readonly replacements: Replacements;
+  readonly onChange: (replacements: Replacements) => void;
+}
+
+function ValueTable({ values, codes, replacements, onChange }: ValueTableProps) {
+  const { field, contents, moreRows = 0 } = values;
+  const listId = useId();
+  const nameOf = ({ content }: Content) => showInvisible(content) || translate("history.empty");
+  const columns: readonly DataColumn<Content>[] = [
+    {
+      name: "content",
+      label: translate("import.repair_content", { field: fullLabelOf(field) }),
+      isPrimary: true,
+      render: nameOf,
+    },
+    { name: "rows", label: translate("import.repair_rows"), align: "right", render: ({ rows }) => toNumber(rows) },
+    {
+      name: "replacement",
+      label: translate("import.repair_replacement"),
+      render: (row) => (
+        <Box
+          component="input"
+          list={listId}
+          aria-label={translate("import.repair_of", { content: nameOf(row) })}
+          value={replacements[row.content] ?? ""}
+          onChange={({ target }) => onChange({ ...replacements, [row.content]: target.value })}
+          sx={selectStyle}
+        />
+      ),
+    },
+  ];
+  return (
+    <Stack spacing={1}>
+      <datalist id={listId}>
+        {codes.map((code) => (
+          <option key={code} value={code} label={countryNames.of(code)} />
+        ))}
+      </datalist>
+      <DataList
+        label={fullLabelOf(field)}
+        // New objects, because a row is only rendered again if it's another object.
+        rows={contents.map((content) => ({ ...content }))}
+        columns={columns}
+        rowKey={({ content }) => content}
+        nameOf={nameOf}
+      />
+      {moreRows > 0 && (
+        <Typography variant="body2" color="textSecondary">
+          {translate("import.repair_more", { smart_count: moreRows, count: toNumber(moreRows) })}
+        </Typography>
+      )}
+    </Stack>
+  );
+}
+
+type Content = RepairableValuesInfo["contents"][number];
+
+const countryNames = new Intl.DisplayNames([locale], { type: "region" });

@@ -1,11 +1,12 @@
 // The entries of one kind in the report of a check or import, with what changes in which field, or a rejected row's values and the reasons.
 
-import { Box, Checkbox, FormControlLabel, TablePagination, Typography } from "@mui/material";
+import { Box, TablePagination, Typography } from "@mui/material";
 import { keepPreviousData } from "@tanstack/react-query";
 import { type ReactNode, useMemo, useState } from "react";
 import type { ImportRowInfo, ImportRowsResponse } from "../../admin/api/record-types.ts";
 import { OldAndNewValue } from "../history/description.tsx";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
+import { Tick } from "../shell/fields.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { useDeclared } from "../shell/site-context.ts";
 import { useRead, useSitePath } from "../shell/site-data.ts";
@@ -82,12 +83,12 @@ type ExclusionProps = Required<Pick<CheckTableProps, "onExclude">> & { readonly 
 
 function AllRows({ exclusion, onExclude }: ExclusionProps) {
   const { isAll, rows } = exclusion;
-  const toggle = () => onExclude({ ...exclusion, isAll: !isAll });
   return (
-    <FormControlLabel
-      control={<Checkbox checked={!isAll} indeterminate={!isAll && rows.size > 0} onChange={toggle} />}
+    <Tick
       label={translate("import.import_all")}
-      sx={{ ml: 0 }}
+      checked={!isAll}
+      indeterminate={!isAll && rows.size > 0}
+      onChange={() => onExclude({ ...exclusion, isAll: !isAll })}
     />
   );
 }

@@ -1,10 +1,11 @@
 // The second step of an import: the sheet, the header row and the file's dialect, the column mapping and the match field. Starts the dry run.
 
-import { Alert, Box, Button, Checkbox, FormControlLabel, Stack, Typography } from "@mui/material";
+import { Alert, Box, Button, FormControlLabel, Radio, Stack, Typography } from "@mui/material";
 import { useQuery } from "@tanstack/react-query";
-import { useCallback, useId, useRef, useState } from "react";
+import { useCallback, useId, useMemo, useRef, useState } from "react";
 import type {
   CheckBody,
+  ColumnInfo,
   DialectBody,
   FilePreviewResponse,
   ImportInfo,
@@ -12,18 +13,19 @@ import type {
 } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
-import { Choice } from "../shell/fields.tsx";
+import { type DataColumn, DataList } from "../shell/data-list.tsx";
+import { Choice, Tick } from "../shell/fields.tsx";
 import { notify } from "../shell/notices.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { useDeclared, useSiteName } from "../shell/site-context.ts";
 import { askBeforeLoss, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { describeFault, fullLabelOf } from "../text/fields.ts";
 import { showInvisible, translate } from "../text/translate.ts";
-import { ColumnTable } from "./column-table.tsx";
-import { FirstRows } from "./first-rows.tsx";
 import { importPath } from "./imports.ts";
 import {
   carriedOver,
+  columnOf,
+  fieldsOfColumn,
   guessedColumns,
   isFitting,
   keysOf,
@@ -32,8 +34,9 @@ import {
   suggestedMapping,
   suggestedMatch,
   useKeptMapping,
+  withField,
 } from "./mappings.ts";
-import { ActionBar } from "./step-parts.tsx";
+import { ActionBar, selectStyle } from "./step-parts.tsx";
 
 interface ColumnsStepProps {
   /** If the operator comes back to this step, with the options of the last check. */
@@ -179,16 +182,12 @@ function MissingChoice({ resource: { plural }, isChosen, isPossible, onChange }:
   const explanation = useId();
   return (
     <div>
-      <FormControlLabel
-        control={
-          <Checkbox
-            checked={isChosen}
-            disabled={!isPossible}
-            onChange={(_, chosen) => onChange(chosen)}
-            slotProps={{ input: { "aria-describedby": explanation } }}
-          />
-        }
+      <Tick
         label={translate("import.find_missing", { plural })}
+        checked={isChosen}
+        disabled={!isPossible}
+        onChange={onChange}
+        slotProps={{ input: { "aria-describedby": explanation } }}
       />
       <Typography id={explanation} variant="body2" color="textSecondary" sx={{ ml: 4 }}>
         {translate(isPossible ? "import.find_missing_explain" : "import.find_missing_impossible", { plural })}
@@ -354,4 +353,274 @@ function dialectOf({ sheet, headerRow, encoding, delimiter }: DialectBody): Dial
 /** Leaves out what the server is to detect. */
 function given(dialect: DialectBody): DialectBody {
   return Object.fromEntries(Object.entries(dialect).filter(([, value]) => value !== undefined));
+}
+
+interface ColumnTableProps {
+  readonly preview: FilePreviewResponse;
+  readonly resource: ResourceInfo;
+  readonly mapping: ImportMapping;
+  /** Columns whose field was suggested rather than chosen by the operator. */
+  readonly guessed: ReadonlySet<string>;
+  /** The field that rows are matched with records by. */
+  readonly match: string;
+  readonly onChange: (mapping: ImportMapping, column: string) => void;
+}
+
+interface ColumnRow {
+  readonly column: ColumnInfo;
+  /** The fields it maps to. A mapping loaded from a file can have several. */
+  readonly fields: readonly string[];
+  readonly isGuessed: boolean;
+}
+
+const maxSamples = 2;
+
+function ColumnTable({ preview, resource, mapping, guessed, match, onChange }: ColumnTableProps) {
+  const rows = useMemo(() => toRows(preview, mapping, guessed), [preview, mapping, guessed]);
+  const columns = useMemo(
+    () => toColumns({ preview, resource, mapping, onChange }),
+    [preview, resource, mapping, onChange],
+  );
+  const constants = Object.entries(mapping.fields).filter(([, entry]) => columnOf(entry) === undefined);
+  return (
+    <Stack spacing={1.5}>
+      <MissingFields resource={resource} mapping={mapping} match={match} />
+      <DataList
+        label={translate("import.columns_of_file")}
+        rows={rows}
+        columns={columns}
+        rowKey={({ column }) => column.letter}
+        nameOf={({ column }) => nameOf(column)}
+        isPale={({ fields }) => fields.length === 0}
+      />
+      {constants.map(([path, entry]) => (
+        <Typography key={path} variant="body2" sx={{ overflowWrap: "anywhere" }}>
+          {translate("import.constant", { field: fullLabelOf(path), value: constantOf(entry) })}
+        </Typography>
+      ))}
+      <Ignored rows={rows} />
+    </Stack>
+  );
+}
+
+function toRows(
+  { columns = [] }: FilePreviewResponse,
+  mapping: ImportMapping,
+  guessed: ReadonlySet<string>,
+): ColumnRow[] {
+  return columns.map((column) => ({
+    column,
+    fields: fieldsOfColumn(mapping, column.key),
+    isGuessed: guessed.has(column.key),
+  }));
+}
+
+/** Columns without a name of their own are called by their letters. */
+function nameOf({ key, name, letter }: ColumnInfo): string {
+  if (key === name) return showInvisible(name);
+  return translate(name === "" ? "import.column" : "import.repeated", { letter, name: showInvisible(name) });
+}
+
+type FieldChoices = Pick<ColumnTableProps, "preview" | "resource" | "mapping" | "onChange">;
+
+function toColumns(choices: FieldChoices): readonly DataColumn<ColumnRow>[] {
+  return [
+    {
+      name: "column",
+      label: translate("import.column_name"),
+      isPrimary: true,
+      render: ({ column }) => nameOf(column),
+    },
+    {
+      name: "sample",
+      label: translate("import.column_sample"),
+      render: ({ column: { samples } }) => {
+        const filled = [...new Set(samples.filter((sample) => sample.trim() !== ""))].slice(0, maxSamples);
+        return <Box sx={sampleStyle}>{filled.map(showInvisible).join(" · ") || translate("import.column_empty")}</Box>;
+      },
+    },
+    {
+      name: "field",
+      label: translate("import.column_field"),
+      render: (row) => <FieldChoice row={row} {...choices} />,
+    },
+  ];
+}
+
+const sampleStyle = {
+  color: "text.secondary",
+  overflow: "hidden",
+  textOverflow: "ellipsis",
+  display: "-webkit-box",
+  WebkitLineClamp: 2,
+  WebkitBoxOrient: "vertical",
+  overflowWrap: "anywhere",
+} as const;
+
+interface FieldChoiceProps extends FieldChoices {
+  readonly row: ColumnRow;
+}
+
+/** Chooses a column's field. If another column has that field, it loses it. */
+function FieldChoice({ row: { column, fields, isGuessed }, ...choices }: FieldChoiceProps) {
+  const { resource, mapping, onChange } = choices;
+  const [field = "", ...others] = fields;
+  const notes = [
+    isGuessed && field && translate("import.guessed"),
+    typeof mapping.fields[field] === "object" && translate("import.from_mapping"),
+    ...others.map((path) => translate("import.also", { field: fullLabelOf(path) })),
+  ].filter((note) => typeof note === "string" && note !== "");
+  return (
+    <Box sx={{ display: "flex", alignItems: "center", gap: 1, flexWrap: "wrap" }}>
+      <Box
+        component="select"
+        aria-label={translate("import.field_of", { column: nameOf(column) })}
+        value={field}
+        onChange={({ target }) => onChange(withField(mapping, column.key, target.value), column.key)}
+        sx={[selectStyle, field === "" && { color: "text.secondary" }]}
+      >
+        <option value="">{translate("import.not_imported")}</option>
+        {[{ path: "ID", required: false }, ...resource.fields].map(({ path, required }) => (
+          <option key={path} value={path}>
+            {optionOf(path, required, column, choices)}
+          </option>
+        ))}
+      </Box>
+      {notes.length > 0 && (
+        <Typography component="span" variant="body2" color="textSecondary">
+          {notes.join(" · ")}
+        </Typography>
+      )}
+    </Box>
+  );
+}
+
+/** Returns an option's text, including the column that has the field now. */
+function optionOf(path: string, isRequired: boolean, { key }: ColumnInfo, { preview, mapping }: FieldChoices): string {
+  const label = isRequired ? translate("import.required", { field: fullLabelOf(path) }) : fullLabelOf(path);
+  const other = columnOf(mapping.fields[path]);
+  if (other === undefined || other === key) return label;
+  const column = preview.columns?.find((one) => one.key === other);
+  return translate("import.taken", { field: label, column: column ? nameOf(column) : other });
+}
+
+function constantOf(entry: unknown): string {
+  return String((entry as { readonly constant?: unknown } | null)?.constant ?? "");
+}
+
+function MissingFields({ resource, mapping, match }: Pick<ColumnTableProps, "resource" | "mapping" | "match">) {
+  const missing = resource.fields.filter(({ path, required }) => required && !(path in mapping.fields));
+  if (missing.length === 0) return null;
+  const fields = missing.map(({ path }) => fullLabelOf(path)).join(", ");
+  const isMatched = match in mapping.fields;
+  return (
+    <Alert severity="warning">
+      {translate(isMatched ? "import.missing_new" : "import.missing_all", { fields, plural: resource.plural })}
+    </Alert>
+  );
+}
+
+function Ignored({ rows }: { readonly rows: readonly ColumnRow[] }) {
+  const ignored = rows.filter(({ fields }) => fields.length === 0);
+  if (ignored.length === 0) return null;
+  const names = ignored.map(({ column }) => nameOf(column)).join(", ");
+  return (
+    <Typography variant="body2" color="textSecondary" sx={{ overflowWrap: "anywhere" }}>
+      {translate("import.unused", { smart_count: ignored.length, names })}
+    </Typography>
+  );
+}
+
+type Rows = NonNullable<FilePreviewResponse["rows"]>;
+
+interface FirstRowsProps {
+  readonly rows: Rows;
+  /** The number of the row with the column names, or 0 if there's none. */
+  readonly headerRow: number;
+  readonly onChange: (headerRow: number) => void;
+}
+
+/** More columns are cut off, because they'd slow down the page. */
+const maxColumns = 50;
+/** How much of a row its radio button is named by, in characters. */
+const maxNameLength = 80;
+
+function FirstRows({ rows, headerRow, onChange }: FirstRowsProps) {
+  const widths = rows.map(({ cells }) => cells.findLastIndex((cell) => cell.trim() !== "") + 1);
+  const letters = Array.from({ length: Math.min(maxColumns, Math.max(0, ...widths)) }, (_, index) => letterOf(index));
+  const choice = { headerRow, onChange };
+  const columns: readonly DataColumn<Rows[number]>[] = [
+    {
+      name: "row",
+      label: translate("import.row_number"),
+      render: (row) => <HeaderRow {...choice} number={row.number} name={nameOfRow(row)} text={String(row.number)} />,
+    },
+    ...letters.map((letter, index) => ({
+      name: letter,
+      label: letter,
+      attributes: ({ number }: Rows[number]) => ({
+        style: { ...cellStyle, fontWeight: number === headerRow ? 600 : undefined },
+      }),
+      render: ({ cells }: Rows[number]) => showInvisible(cells[index] ?? ""),
+    })),
+  ];
+  return (
+    <Box component="fieldset" sx={{ border: 0, p: 0, m: 0, minWidth: 0 }}>
+      <Box component="legend" sx={{ p: 0, mb: 0.75, fontSize: 14 }}>
+        {translate("import.header")}
+      </Box>
+      <Box sx={{ maxHeight: 240, overflowY: "auto" }}>
+        <DataList
+          isTable
+          label={translate("import.header")}
+          rows={rows}
+          columns={columns}
+          rowKey={({ number }) => number}
+          nameOf={nameOfRow}
+          onOpen={({ number }) => onChange(number)}
+          isPale={({ number }) => number < headerRow}
+        />
+      </Box>
+      <HeaderRow {...choice} number={0} name={translate("import.no_header")} text={translate("import.no_header")} />
+    </Box>
+  );
+}
+
+const cellStyle = { maxWidth: 200, overflow: "hidden", textOverflow: "ellipsis", whiteSpace: "nowrap" } as const;
+
+interface HeaderRowProps extends Omit<FirstRowsProps, "rows"> {
+  readonly number: number;
+  /** For screen readers. */
+  readonly name: string;
+  readonly text: string;
+}
+
+function HeaderRow({ number, name, text, headerRow, onChange }: HeaderRowProps) {
+  return (
+    <FormControlLabel
+      control={
+        <Radio
+          size="small"
+          name="header-row"
+          checked={number === headerRow}
+          onChange={() => onChange(number)}
+          slotProps={{ input: { "aria-label": name } }}
+          sx={{ p: 0.5 }}
+        />
+      }
+      label={text}
+      slotProps={{ typography: { variant: "body2" } }}
+      sx={{ m: 0 }}
+    />
+  );
+}
+
+function nameOfRow({ number, cells }: Rows[number]): string {
+  const shown = showInvisible(cells.filter((cell) => cell.trim() !== "").join(", ")).slice(0, maxNameLength);
+  return translate("import.header_row", { row: number, cells: shown });
+}
+
+/** Returns a column's letters in a spreadsheet: A for 0, Z for 25, AA for 26. */
+function letterOf(index: number): string {
+  return (index < 26 ? "" : letterOf(Math.floor(index / 26) - 1)) + String.fromCharCode(65 + (index % 26));
 }

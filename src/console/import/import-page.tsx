@@ -16,7 +16,7 @@ import {
   Typography,
 } from "@mui/material";
 import { useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import type { ImportInfo, ImportsResponse } from "../../admin/api/record-types.ts";
 import { type HttpError, sitePath } from "../api/call-api.ts";
 import { DownloadIcon } from "../shell/icons.tsx";
@@ -138,6 +138,9 @@ const steps = ["step_file", "step_columns", "step_check", "step_run"] as const;
 
 function ImportSteps({ step, isDone = false, children }: ImportStepsProps) {
   const isNarrow = useIsNarrow();
+  // The button for the next step is at the end of a long page.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each step
+  useEffect(() => scrollTo(0, 0), [step]);
   return (
     <Card sx={{ mb: 2 }}>
       <CardContent>
@@ -203,7 +206,7 @@ function ExportCard() {
       <CardContent>
         <Stack spacing={2}>
           <Typography variant="subtitle1" component="h2">
-            {translate("import.export_title")}
+            {translate("record.export")}
           </Typography>
           <Typography color="textSecondary">{translate("import.export_explain")}</Typography>
           <ResourceChoice label={translate("history.resource")} value={resource} onChange={setResource} />

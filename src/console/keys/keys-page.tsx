@@ -1,14 +1,15 @@
 // A site's API keys, and the dialogs that create, edit, rotate and revoke them.
 
-import { Checkbox, Chip, FormControlLabel, FormGroup, Link as MuiLink, Typography } from "@mui/material";
+import { Chip, Link as MuiLink, Typography } from "@mui/material";
 import { useCallback, useMemo, useState } from "react";
 import type { KeyBody, KeyInfo } from "../../admin/api/types.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { ActionMenu } from "../shell/action-menu.tsx";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
-import { Choice, TextInput } from "../shell/fields.tsx";
+import { Choice, TextInput, Ticks } from "../shell/fields.tsx";
 import { KeyIcon } from "../shell/icons.tsx";
 import { showSecret, useCurl } from "../shell/new-secret.tsx";
+import { notify } from "../shell/notices.tsx";
 import { Page } from "../shell/page.tsx";
 import { EmptyList, QueryResult } from "../shell/query-result.tsx";
 import { NewButton, ViewOnlyNotice } from "../shell/role-notice.tsx";
@@ -99,11 +100,11 @@ function columnsOf(keys: readonly KeyInfo[], counts: RequestCounts | undefined):
     },
     {
       ...named("last_used"),
-      render: ({ lastUsed }) => (lastUsed ? <When at={lastUsed} /> : translate("keys.never")),
+      render: ({ lastUsed }) => (lastUsed ? <When at={lastUsed} /> : translate("general.never")),
     },
     {
       ...named("expires"),
-      render: ({ expires }) => <span className="whole">{expires ? toDay(expires) : translate("keys.never")}</span>,
+      render: ({ expires }) => <span className="whole">{expires ? toDay(expires) : translate("general.never")}</span>,
     },
     { ...named("state"), render: (apiKey) => <KeyState apiKey={apiKey} /> },
   ];
@@ -237,6 +238,7 @@ function KeyForm({ apiKey, rights, onClose }: KeyFormProps) {
     >
       <TextInput
         autoFocus
+        required
         label={translate("keys.label")}
         helperText={translate("keys.label_help")}
         value={label}
@@ -248,7 +250,15 @@ function KeyForm({ apiKey, rights, onClose }: KeyFormProps) {
         options={accesses.map((one) => [one, translate(`keys.${one}`)])}
         onChange={(value) => setAccess(value as Access)}
       />
-      {access === "chosen" && <Rights rights={rights} chosen={chosen} onChange={setChosen} />}
+      {/* Rights have the same names everywhere. */}
+      {access === "chosen" && (
+        <Ticks
+          label={translate("keys.rights")}
+          options={rights.map((right) => [right, right])}
+          chosen={chosen}
+          onChange={setChosen}
+        />
+      )}
       <TextInput
         multiline
         minRows={1}
@@ -284,30 +294,6 @@ function changesOf(before: KeyBody, settings: KeyBody): KeyBody {
   const texts = new Map(old as [string, string][]);
   return Object.fromEntries(
     Object.entries(settings).filter(([name, value]) => texts.get(name) !== JSON.stringify(value)),
-  );
-}
-
-interface RightsProps extends Pick<OpenDialogProps, "rights"> {
-  readonly chosen: readonly string[];
-  readonly onChange: (chosen: readonly string[]) => void;
-}
-
-/** A box for each right. Rights have the same names everywhere. */
-function Rights({ rights, chosen, onChange }: RightsProps) {
-  const toggle = (right: string, isChosen: boolean) =>
-    onChange(rights.filter((one) => (one === right ? isChosen : chosen.includes(one))));
-  return (
-    <FormGroup aria-label={translate("keys.chosen")} role="group">
-      {rights.map((right) => (
-        <FormControlLabel
-          key={right}
-          label={<code>{right}</code>}
-          control={
-            <Checkbox checked={chosen.includes(right)} onChange={({ target }) => toggle(right, target.checked)} />
-          }
-        />
-      ))}
-    </FormGroup>
   );
 }
 
@@ -366,7 +352,10 @@ function RevokeKey({ apiKey, onClose }: KeyDialogProps) {
       title={translate("keys.revoke_title", { key: name })}
       action={translate("keys.revoke")}
       isDangerous
-      onConfirm={() => revoke(apiKey.id)}
+      onConfirm={async () => {
+        await revoke(apiKey.id);
+        notify(translate("keys.revoked_now", { key: name }), "success");
+      }}
       onClose={onClose}
     >
       <Typography>{translate("keys.revoke_explain")}</Typography>

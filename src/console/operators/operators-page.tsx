@@ -4,7 +4,6 @@ import {
   Alert,
   Autocomplete,
   Box,
-  Button,
   Chip,
   FormControl,
   FormControlLabel,
@@ -14,7 +13,7 @@ import {
   TextField,
   Typography,
 } from "@mui/material";
-import { useCallback, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import type {
   LinkResponse,
   NewOperatorBody,
@@ -68,7 +67,6 @@ export function OperatorsPage() {
 
 interface OperatorListProps {
   readonly operators: readonly OperatorInfo[];
-  /** Must be stable. */
   readonly onOpen: (open: OpenOperator) => void;
 }
 
@@ -76,9 +74,19 @@ function OperatorList({ operators, onOpen }: OperatorListProps) {
   const { operator: own } = useSession();
   const canChange = useCan("settings");
   const columns = useMemo(() => columnsOf(own), [own]);
-  const actionsOf = useCallback(
-    (operator: OperatorInfo) => <OperatorActions operator={operator} onOpen={onOpen} />,
-    [onOpen],
+  const { link } = useOperatorActions();
+  const { links } = useSignInWays();
+  const actionsOf = (operator: OperatorInfo) => (
+    <ActionMenu
+      label={translate("general.actions_for", { name: operator.name })}
+      actions={links && !operator.singleSignOn ? (["link", ...tasks] as const) : tasks}
+      textOf={(task) => translate(`operators.${task}`)}
+      dangerous="remove"
+      onChoose={(kind) => {
+        if (kind === "link") link(operator).catch((error: Error) => notify(error.message, "error"));
+        else onOpen({ kind, operator });
+      }}
+    />
   );
   return (
     <DataList
@@ -115,47 +123,14 @@ function columnsOf(own: string): DataColumn<OperatorInfo>[] {
     {
       ...named("sites"),
       render: ({ sites }) =>
-        sites ? sites.join(", ") || translate("operators.no_sites") : translate("operators.every_site"),
+        sites ? sites.join(", ") || translate("general.none") : translate("operators.every_site"),
     },
     {
       ...named("signed_in"),
-      render: ({ signedIn }) => (signedIn ? <When at={signedIn} /> : translate("operators.never")),
+      render: ({ signedIn }) => (signedIn ? <When at={signedIn} /> : translate("general.never")),
     },
     { ...named("created"), render: ({ created }) => toDay(created) },
   ];
-}
-
-interface OperatorActionsProps extends Pick<OperatorListProps, "onOpen"> {
-  readonly operator: OperatorInfo;
-}
-
-/** A button for the most common action, creating a sign-in link, and a menu for the others. */
-function OperatorActions({ operator, onOpen }: OperatorActionsProps) {
-  const { link } = useOperatorActions();
-  const { links } = useSignInWays();
-  const { name, singleSignOn } = operator;
-  const makeLink = () => link(operator).catch((error: Error) => notify(error.message, "error"));
-  return (
-    <>
-      {links && !singleSignOn && (
-        <Button
-          size="small"
-          variant="outlined"
-          onClick={makeLink}
-          aria-label={translate("operators.link_for", { name })}
-        >
-          {translate("operators.link")}
-        </Button>
-      )}
-      <ActionMenu
-        label={translate("general.actions_for", { name })}
-        actions={tasks}
-        textOf={(task) => translate(`operators.${task}`)}
-        dangerous="remove"
-        onChoose={(kind) => onOpen({ kind, operator })}
-      />
-    </>
-  );
 }
 
 interface OpenDialogProps {
@@ -216,7 +191,7 @@ function AddOperator({ onClose }: Pick<OpenDialogProps, "onClose">) {
     return (
       <ActionDialog
         title={translate("operators.added", { name: added.name })}
-        action={translate("operators.link_make")}
+        action={translate("operators.link")}
         cancelText={translate("general.done")}
         onConfirm={() => link(added)}
         onClose={onClose}
@@ -396,7 +371,13 @@ function AccessChoice({ value, onChange }: AccessChoiceProps) {
           filterOptions={(options, { inputValue }) =>
             options.filter((option) => option.includes(inputValue.trim().toLowerCase())).slice(0, maxOptions)
           }
-          renderInput={(parameters) => <TextField {...parameters} label={translate("operators.sites")} />}
+          renderInput={(parameters) => (
+            <TextField
+              {...parameters}
+              label={translate("operators.sites")}
+              helperText={sites.length === 0 && translate("operators.no_site_yet")}
+            />
+          )}
         />
       )}
     </>

@@ -78,7 +78,10 @@ export function Chart({ explain, ...props }: ChartProps) {
 }
 
 /** Colours alone don't tell series apart in forced colours, in print, or for everyone, so all but the first are dashed. */
-const legend = { "& > p:not(:only-child)": { borderBottom: "2px solid" }, "& > p + p": { borderStyle: "dashed" } };
+const legend = {
+  "& > p:not(:only-child)": { borderBottom: "2px solid" },
+  "& > p + p:not(:only-child)": { borderBottomStyle: "dashed" },
+};
 const numbers = { fontVariantNumeric: "tabular-nums" } as const;
 const caption = { fontSize: 11, lineHeight: "16px", color: "text.secondary", ...numbers } as const;
 
@@ -214,7 +217,7 @@ function ChartTable({ title, series, span, format }: ChartProps) {
         <caption>{translate("overview.table", { title })}</caption>
         <thead>
           <tr>
-            <th scope="col">{translate("overview.table_from")}</th>
+            <th scope="col">{translate("history.from")}</th>
             {series.map(({ name }) => (
               <th key={name} scope="col">
                 {name || title}

@@ -108,7 +108,9 @@ function Counts({ overview: { records, validKeys } }: { readonly overview: Overv
       {resources.map(({ path, name, plural }) => (
         <Count key={path} to={`/${siteName}/${path}`} count={records[path] ?? 0} what={plural} Icon={iconOf(name)} />
       ))}
-      <Count to={`/${siteName}/keys`} count={validKeys} what={translate("overview.keys")} Icon={KeyIcon} />
+      {useCan("read-settings") && (
+        <Count to={`/${siteName}/keys`} count={validKeys} what={translate("overview.keys")} Icon={KeyIcon} />
+      )}
     </Box>
   );
 }

@@ -7,7 +7,7 @@ import { labelOfKey, requestsOfKeyPath } from "../keys/keys.ts";
 import { DialogFrame } from "../shell/dialog-frame.tsx";
 import { DoneIcon, ErrorIcon, InfoIcon, WarningIcon } from "../shell/icons.tsx";
 import { Link } from "../shell/router.tsx";
-import { useCan, useDeclared, useSiteName } from "../shell/site-context.ts";
+import { useCan, useDeclared, useSession, useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { serverNow } from "../text/server-time.ts";
 import { localizeTimes, toAgo, toDay, toMoment } from "../text/times.tsx";
@@ -37,10 +37,11 @@ interface Known {
 
 /**
  * Returns a site's concerns, worst first. Operators who can't see the settings get none about them, and operators who can't change them are only
- * pointed there.
+ * pointed there. Only those who may look after the whole server are told to back it up.
  */
 function useConcerns(known: Known): readonly Concern[] {
   const siteName = useSiteName();
+  const { sites } = useSession();
   const [canSeeSettings, canChangeSettings] = [useCan("read-settings"), useCan("settings")];
   function ofSettings(concerns: readonly Concern[]): readonly Concern[] {
     if (!canSeeSettings) return [];
@@ -50,7 +51,7 @@ function useConcerns(known: Known): readonly Concern[] {
   const all = [
     ...findFailedRequests(known, siteName),
     ...ofSettings(findWebhookConcerns(known.overview, siteName)),
-    ...findBackupConcerns(known.overview),
+    ...(canChangeSettings && sites === null ? findBackupConcerns(known.overview) : []),
     ...ofSettings(findKeyConcerns(known.overview, siteName)),
     ...findRejectedKeys(known, siteName),
   ];
@@ -92,7 +93,7 @@ function findKeyConcerns({ endingKeys, validKeys, records }: OverviewResponse, s
     to,
     action: translate("overview.key_action"),
   }));
-  const action = translate("overview.no_key_action");
+  const action = translate("keys.make");
   const none = { name: "no key", text: translate("overview.no_key"), level: "info" as const, to, action };
   return hasRecords(records) && validKeys === 0 ? [...ending, none] : ending;
 }
@@ -141,6 +142,7 @@ export function SiteState(known: Known) {
   const worst = concerns[0]?.level;
   const Icon = worst ? icons[worst] : DoneIcon;
   const count = { smart_count: concerns.length };
+  const { lastBackup } = known.overview;
   return (
     <Card sx={{ mb: 2 }}>
       <Stack direction="row" spacing={1.5} sx={{ p: 2, alignItems: "center" }}>
@@ -151,9 +153,11 @@ export function SiteState(known: Known) {
               ? translate(worst === "info" ? "overview.hints" : "overview.concerns", count)
               : translate("overview.well")}
           </Typography>
-          <Typography variant="body2" color="textSecondary">
-            <Facts overview={known.overview} />
-          </Typography>
+          {lastBackup && (
+            <Typography variant="body2" color="textSecondary">
+              {translate("overview.last_backup", { time: toAgo(lastBackup, serverNow()) })}
+            </Typography>
+          )}
         </Box>
       </Stack>
       {concerns.length > 0 && (
@@ -210,17 +214,6 @@ const lineStyle = {
   py: 0.75,
   minHeight: 48,
 } as const;
-
-/** Shows the number of active keys and webhooks, and the time of the last backup, in one line. */
-function Facts({ overview: { validKeys, webhooks, lastBackup } }: { readonly overview: OverviewResponse }) {
-  const canSeeWebhooks = useCan("read-settings");
-  const facts = [
-    translate("overview.valid_keys", { smart_count: validKeys }),
-    canSeeWebhooks && translate("overview.webhooks", { smart_count: webhooks.length }),
-    lastBackup && translate("overview.last_backup", { time: toAgo(lastBackup, serverNow()) }),
-  ];
-  return facts.filter(Boolean).join(" · ");
-}
 
 /** Explains how to make a backup, which only whoever runs the server can do. */
 function BackupDialog({ onClose }: { readonly onClose: () => void }) {

@@ -7,7 +7,7 @@ import { labelOfKey, requestsOfKeyPath, useKeyTraffic } from "../keys/keys.ts";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { Link } from "../shell/router.tsx";
-import { useCan, useSession, useSiteName } from "../shell/site-context.ts";
+import { useSession, useSiteName } from "../shell/site-context.ts";
 import { useRead } from "../shell/site-data.ts";
 import { useStored } from "../shell/stored.ts";
 import { locale, toNumber } from "../text/locale.ts";
@@ -76,9 +76,9 @@ function SiteChart({ traffic: { keys, hours, since }, validKeys }: SiteTrafficPr
   const total = (pick: (key: KeyTrafficInfo) => number) => keys.reduce((sum, key) => sum + pick(key), 0);
   const [requests, errors] = [total((key) => key.requests), total((key) => key.errors)];
   const start = Date.parse(hours[0] ?? "");
-  const noKey = useCan("settings") ? "overview.no_requests_no_key" : "overview.no_requests_closed";
-  const hint = requests > 0 ? "" : translate(validKeys > 0 ? "overview.no_requests" : noKey);
   const counted = Date.parse(since) > start ? translate("overview.counted_since", { time: toMoment(since) }) : "";
+  const isIdle = requests === 0 && counted === "";
+  const hint = validKeys === 0 ? translate("overview.no_key") : isIdle ? translate("overview.no_requests") : "";
   return (
     <Chart
       title={translate("overview.requests_by_hour")}
@@ -121,13 +121,13 @@ const maxKeys = 6;
 const keyColumns: readonly DataColumn<KeyTrafficInfo>[] = [
   {
     name: "key",
-    label: translate("overview.key_name"),
+    label: translate("keys.key"),
     isPrimary: true,
     render: labelOfKey,
   },
   {
     name: "requests",
-    label: translate("overview.key_requests"),
+    label: translate("requests.title"),
     align: "right",
     render: ({ requests }) => toNumber(requests),
   },
@@ -175,11 +175,6 @@ function KeyTable({ traffic: { keys } }: KeyTableProps) {
           </Card>
         }
       />
-      {keys.length > maxKeys && (
-        <Typography variant="body2" color="textSecondary" sx={{ mt: 1 }}>
-          {translate("overview.more_keys", { smart_count: keys.length - maxKeys })}
-        </Typography>
-      )}
     </Box>
   );
 }
@@ -187,18 +182,13 @@ function KeyTable({ traffic: { keys } }: KeyTableProps) {
 const rate = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 });
 const milliseconds = new Intl.NumberFormat(locale, { maximumSignificantDigits: 2 });
 
-/** Requests to the whole server in the last hour or day. Other operators than those of all sites see a sentence instead. */
+/** Requests to the whole server in the last hour or day, for operators of all sites. */
 export function ServerTraffic() {
   const { sites } = useSession();
   const [span, setSpan] = useStored<string>("traffic-span", "hour");
   const chosen: TrafficSpan = span === "day" ? "day" : "hour";
   const { data: points, error, refetch } = useTraffic(chosen);
-  if (sites !== null)
-    return (
-      <Typography variant="body2" color="textSecondary" sx={{ mb: 3 }}>
-        {translate("overview.traffic_closed")}
-      </Typography>
-    );
+  if (sites !== null) return null;
   return (
     <Box component="section" sx={{ mb: 3 }}>
       <SectionTitle title={translate("overview.traffic")}>
@@ -286,7 +276,7 @@ export function SectionTitle({ title, children }: SectionTitleProps) {
       direction="row"
       useFlexGap
       spacing={1}
-      sx={{ minHeight: 40, mb: 0.5, alignItems: "center", flexWrap: "wrap" }}
+      sx={{ minHeight: 40, mb: 0.5, alignItems: "center", flexWrap: "wrap", "& > .MuiButton-text": { mx: -1.25 } }}
     >
       <Typography component="h2" variant="subtitle1" sx={{ flexGrow: 1 }}>
         {title}

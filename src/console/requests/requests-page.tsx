@@ -33,7 +33,7 @@ export function RequestsPage() {
       title={translate(isPaused ? "requests.continue_help" : "requests.pause_help")}
       onClick={() => setPaused(!isPaused)}
     >
-      {translate(isPaused ? "requests.continue" : "requests.pause")}
+      {translate(isPaused ? "webhooks.resume" : "webhooks.pause")}
     </Button>
   );
   return (
@@ -54,7 +54,7 @@ export function RequestsPage() {
             any,
             options: withChosen(problems, chosen.problem),
           },
-          { name: "key", label: translate("requests.key"), any, options: withChosen(keys, chosen.key) },
+          { name: "key", label: translate("keys.key"), any, options: withChosen(keys, chosen.key) },
         ]}
       />
       <QueryResult query={query}>
@@ -147,7 +147,7 @@ const columns: readonly DataColumn<LoggedRequestInfo>[] = [
       </span>
     ),
   },
-  { name: "key", label: translate("requests.key"), render: ({ key }) => key && labelOfKey(key) },
+  { name: "key", label: translate("keys.key"), render: ({ key }) => key && labelOfKey(key) },
   {
     name: "took",
     label: translate("general.took"),
@@ -242,7 +242,7 @@ function Facts({ request: { at, status, milliseconds, bytes, request, key } }: P
   const facts: readonly (readonly [string, ReactNode])[] = [
     [translate("general.time"), toExactMoment(at)],
     [translate("general.status"), status],
-    [translate("requests.key"), key ? formatKeyName(key) : translate("requests.no_key")],
+    [translate("keys.key"), key ? formatKeyName(key) : translate("general.none")],
     [translate("general.took"), toDuration(milliseconds)],
     [translate("requests.size"), translate("general.bytes", { count: toNumber(bytes) })],
     [translate("requests.id"), <code key="id">{request}</code>],

@@ -1,6 +1,18 @@
-// Text fields and choices for dialogs and filters.
+// Text fields, choices and boxes for dialogs and filters.
 
-import { MenuItem, type SxProps, TextField, type TextFieldProps } from "@mui/material";
+import {
+  Checkbox,
+  type CheckboxProps,
+  FormControl,
+  FormControlLabel,
+  FormGroup,
+  FormLabel,
+  MenuItem,
+  type SxProps,
+  TextField,
+  type TextFieldProps,
+} from "@mui/material";
+import type { ReactNode } from "react";
 
 interface TextInputProps extends Omit<TextFieldProps, "onChange" | "slotProps"> {
   readonly value: string;
@@ -54,5 +66,48 @@ export function Choice({ value, onChange, options, any, isNative = false, sx = {
         </Option>
       ))}
     </TextField>
+  );
+}
+
+interface TickProps extends Omit<CheckboxProps, "onChange"> {
+  readonly label: ReactNode;
+  readonly onChange: (checked: boolean) => void;
+}
+
+/** A box with a label. */
+export function Tick({ label, onChange, ...rest }: TickProps) {
+  return (
+    <FormControlLabel
+      label={label}
+      control={<Checkbox {...rest} onChange={(_event, checked) => onChange(checked)} />}
+    />
+  );
+}
+
+interface TicksProps extends Pick<ChoiceProps, "label" | "options"> {
+  readonly chosen: readonly string[];
+  /** Called with the chosen values in the order of the options. */
+  readonly onChange: (chosen: readonly string[]) => void;
+}
+
+/** A box for each value. */
+export function Ticks({ label, options, chosen, onChange }: TicksProps) {
+  const values = options.map(([value]) => value);
+  const toggle = (changed: string, isChosen: boolean) =>
+    onChange(values.filter((value) => (value === changed ? isChosen : chosen.includes(value))));
+  return (
+    <FormControl component="fieldset">
+      <FormLabel component="legend">{label}</FormLabel>
+      <FormGroup>
+        {options.map(([value, text]) => (
+          <Tick
+            key={value}
+            label={text}
+            checked={chosen.includes(value)}
+            onChange={(isChosen) => toggle(value, isChosen)}
+          />
+        ))}
+      </FormGroup>
+    </FormControl>
   );
 }

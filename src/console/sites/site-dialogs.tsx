@@ -27,7 +27,7 @@ interface SiteDialogsProps {
 }
 
 export function SiteDialogs({ open, onClose, isForAll }: SiteDialogsProps) {
-  const { add, change, remove } = useSiteActions();
+  const { add, change } = useSiteActions();
   if (open.kind === "new") return <AddSite onSubmit={async (site) => showKey(await add(site))} onClose={onClose} />;
   const { site, kind } = open;
   if (kind === "edit")
@@ -35,19 +35,8 @@ export function SiteDialogs({ open, onClose, isForAll }: SiteDialogsProps) {
       <ChangeSite site={site} hasDefault={isForAll} onSubmit={(values) => change(site, values)} onClose={onClose} />
     );
   if (kind === "sandbox" || kind === "renew") return <SandboxDialog site={site} kind={kind} onClose={onClose} />;
-  if (kind === "remove") return <RemoveSite site={site} onRemove={() => remove(site)} onClose={onClose} />;
-  if (kind === "resume")
-    return (
-      <ActionDialog
-        title={translate("sites.resume_title", { name: site.name })}
-        action={translate("sites.resume")}
-        onConfirm={() => change(site, { isSuspended: false })}
-        onClose={onClose}
-      >
-        <Typography>{translate("sites.resume_explain")}</Typography>
-      </ActionDialog>
-    );
-  return <SuspendSite site={site} onSuspend={() => change(site, { isSuspended: true })} onClose={onClose} />;
+  if (kind === "remove") return <RemoveSite site={site} onClose={onClose} />;
+  return <SuspendSite site={site} kind={kind} onClose={onClose} />;
 }
 
 /**
@@ -100,24 +89,26 @@ function isPartOf({ id, sandboxOf }: SiteInfo, site: SiteInfo): boolean {
   return id === site.id || sandboxOf === site.id;
 }
 
-interface SuspendSiteProps {
+interface SiteDialogProps<Kind = SiteTask> {
   readonly site: SiteInfo;
-  readonly onSuspend: () => Promise<unknown>;
+  readonly kind: Kind;
   readonly onClose: () => void;
 }
 
 /** Says how many keys and webhooks stop working while a site is suspended. */
-function SuspendSite({ site: { name }, onSuspend, onClose }: SuspendSiteProps) {
+function SuspendSite({ site, kind, onClose }: SiteDialogProps<"suspend" | "resume">) {
+  const { name } = site;
+  const { change } = useSiteActions();
   const { data: contents } = useSiteContents(name);
   return (
     <ActionDialog
-      title={translate("sites.suspend_title", { name })}
-      action={translate("sites.suspend")}
-      onConfirm={onSuspend}
+      title={translate(`sites.${kind}_title`, { name })}
+      action={translate(`sites.${kind}`)}
+      onConfirm={() => change(site, { isSuspended: kind === "suspend" })}
       onClose={onClose}
     >
-      <Typography>{translate("sites.suspend_explain")}</Typography>
-      {contents && (
+      <Typography>{translate(`sites.${kind}_explain`)}</Typography>
+      {contents && kind === "suspend" && (
         <Lines
           lines={[
             contents.validKeys > 0 && translate("sites.suspend_keys", { smart_count: contents.validKeys }),
@@ -141,14 +132,9 @@ function Lines({ lines }: { readonly lines: readonly (string | false | undefined
   );
 }
 
-interface RemoveSiteProps {
-  readonly site: SiteInfo;
-  readonly onRemove: () => Promise<unknown>;
-  readonly onClose: () => void;
-}
-
 /** Lists what removing a site deletes, and removes it once its name has been typed. */
-function RemoveSite({ site, onRemove, onClose }: RemoveSiteProps) {
+function RemoveSite({ site, onClose }: Omit<SiteDialogProps, "kind">) {
+  const { remove } = useSiteActions();
   const { resources, sites } = useDeclared();
   const { name } = site;
   const sandbox = findSandboxOf(sites, site);
@@ -171,7 +157,7 @@ function RemoveSite({ site, onRemove, onClose }: RemoveSiteProps) {
       action={translate("sites.remove")}
       isDangerous
       isDisabled={!contents || typed !== name}
-      onConfirm={onRemove}
+      onConfirm={() => remove(site)}
       onClose={onClose}
     >
       {error && <ReadFailed error={error} onRetry={refetch} />}
@@ -193,15 +179,10 @@ function RemoveSite({ site, onRemove, onClose }: RemoveSiteProps) {
   );
 }
 
-interface SandboxDialogProps {
-  /** The live site, or the sandbox to refresh. */
-  readonly site: SiteInfo;
-  readonly kind: "sandbox" | "renew";
-  readonly onClose: () => void;
-}
-
-/** Creates or refreshes a sandbox. Copying many records takes a while, so the dialog can be closed, and a notice then reports the result. */
-function SandboxDialog({ site, kind, onClose }: SandboxDialogProps) {
+/**
+ * Creates a live site's sandbox, or refreshes a sandbox. Copying many records takes a while, so the dialog can be closed, and a notice then reports the result.
+ */
+function SandboxDialog({ site, kind, onClose }: SiteDialogProps<"sandbox" | "renew">) {
   const isMounted = useIsMounted();
   const queryClient = useQueryClient();
   const { renewSandbox } = useSiteActions();

@@ -1,12 +1,12 @@
 // The forms for new and existing sites, and the page for an operator who has no site yet.
 
-import { Alert, Button, Checkbox, FormControlLabel, Stack } from "@mui/material";
+import { Alert, Button, Stack } from "@mui/material";
 import { type FormEvent, useState } from "react";
 import type { NewSiteBody, NewSiteResponse, SessionInfo, SiteBody, SiteInfo } from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
 import { Unreachable } from "../frame/access-notices.tsx";
 import { ActionDialog } from "../shell/action-dialog.tsx";
-import { TextInput } from "../shell/fields.tsx";
+import { TextInput, Tick } from "../shell/fields.tsx";
 import { SecretDialog, showSecret } from "../shell/new-secret.tsx";
 import { PlainPage } from "../shell/page.tsx";
 import { useAttempt } from "../shell/site-data.ts";
@@ -27,12 +27,7 @@ interface NewSiteText extends Required<Omit<NewSiteBody, "hostnames">> {
 
 function SiteFields({ values, onChange, isNew, hasDefault }: FieldsProps) {
   const box = (name: "isDefault" | "withKey", label: string) => (
-    <FormControlLabel
-      label={label}
-      control={
-        <Checkbox checked={values[name]} onChange={({ target }) => onChange({ ...values, [name]: target.checked })} />
-      }
-    />
+    <Tick label={label} checked={values[name]} onChange={(checked) => onChange({ ...values, [name]: checked })} />
   );
   return (
     <>

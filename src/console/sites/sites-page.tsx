@@ -120,14 +120,14 @@ function columnsOf(all: readonly SiteInfo[]): DataColumn<SiteInfo>[] {
         return live ? translate("sites.sandbox_of", { name: live.name }) : formatHostnames(site);
       },
     },
-    { name: "state", label: translate("sites.state"), render: (site) => <SiteState site={site} /> },
+    { name: "state", label: translate("general.status"), render: (site) => <SiteState site={site} /> },
   ];
 }
 
 const maxHostnames = 4;
 
 function formatHostnames({ hostnames }: SiteInfo): string {
-  if (hostnames.length === 0) return translate("sites.no_hostnames");
+  if (hostnames.length === 0) return translate("general.none");
   const more = hostnames.length - maxHostnames;
   const shown = hostnames.slice(0, maxHostnames).join(", ");
   return more > 0 ? `${shown} ${translate("general.and_more", { count: more })}` : shown;

@@ -102,7 +102,7 @@ function Exchange({ webhook, delivery }: Pick<DeliveryDetailsProps, "webhook" | 
     <QueryResult query={query}>
       {({ url, request, response }) => (
         <>
-          <Message title={translate("webhooks.request")} start={`POST ${url}`} message={request} />
+          <Message title={translate("requests.request")} start={`POST ${url}`} message={request} />
           {response ? (
             <Message title={translate("webhooks.response")} start={`${delivery.status ?? ""}`} message={response} />
           ) : (

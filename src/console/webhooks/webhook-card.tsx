@@ -7,7 +7,7 @@ import { nameOfActor } from "../history/description.tsx";
 import { ActionMenu } from "../shell/action-menu.tsx";
 import { pluralOf, useCan, useDeclared } from "../shell/site-context.ts";
 import { capitalize, toNumber } from "../text/locale.ts";
-import { localizeTimes, When } from "../text/times.tsx";
+import { localizeTimes, toTimeOfDay, When } from "../text/times.tsx";
 import { toSentence, translate } from "../text/translate.ts";
 import { Deliveries } from "./deliveries.tsx";
 import { isRetried } from "./webhooks.ts";
@@ -126,7 +126,11 @@ function State({ webhook, onTask }: StateProps) {
   );
   const isPaused = status === "paused" && paused !== null;
   const failing = `${translate("webhooks.failing")} ${localizeTimes(detail)}`;
-  const since = status === "failing" ? failing : isPaused ? capitalize(detail) : toSentence(detail);
+  // The detail names a key or what went wrong, but not the operator.
+  const by = pausedBy?.includes(":")
+    ? translate("webhooks.paused_by", { name: nameOfActor({ actor: pausedBy, actorLabel: null }) })
+    : capitalize(detail);
+  const since = status === "failing" ? failing : isPaused ? by : toSentence(detail);
   return (
     <Alert
       severity={status === "failing" ? "error" : "warning"}
@@ -138,14 +142,12 @@ function State({ webhook, onTask }: StateProps) {
       {status === "failing" && nextAt && !isTrying && (
         <>
           {" · "}
-          {translate("webhooks.next_try")} <When at={nextAt} />
+          {translate("webhooks.next_try")} {toTimeOfDay(nextAt)}
         </>
       )}
       {isPaused && (
         <>
           {" · "}
-          {/* The detail already names a key or what went wrong, but not the operator. */}
-          {pausedBy?.includes(":") && `${nameOfActor({ actor: pausedBy, actorLabel: null })}, `}
           <When at={paused} />
         </>
       )}

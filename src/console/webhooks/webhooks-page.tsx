@@ -1,19 +1,10 @@
 // A site's webhooks, each on a card, and the dialogs over them.
 
-import {
-  Checkbox,
-  FormControl,
-  FormControlLabel,
-  FormGroup,
-  FormHelperText,
-  FormLabel,
-  Stack,
-  Typography,
-} from "@mui/material";
+import { Stack, Typography } from "@mui/material";
 import { useState } from "react";
 import type { ListedWebhookInfo } from "../../admin/api/types.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
-import { TextInput } from "../shell/fields.tsx";
+import { TextInput, Ticks } from "../shell/fields.tsx";
 import { WebhookIcon } from "../shell/icons.tsx";
 import { showSecret } from "../shell/new-secret.tsx";
 import { notify } from "../shell/notices.tsx";
@@ -86,77 +77,42 @@ interface OpenDialogProps {
 }
 
 function OpenDialog({ open, onClose }: OpenDialogProps) {
-  const actions = useWebhookActions();
-  const show = async (made: Promise<{ readonly secret: string; readonly isResolved?: boolean }>) => {
-    const { secret, isResolved = true } = await made;
-    if (!isResolved) notify(translate("webhooks.unresolved"), "warning");
-    const name = translate("webhooks.secret");
-    showSecret({ title: name, explain: translate("webhooks.shown_once"), secrets: { [name]: secret } });
-  };
-  if (open.kind === "add")
-    return <AddWebhook onAdd={(url, resources) => show(actions.add({ url, resources }))} onClose={onClose} />;
-  const { id, url, behind } = open.webhook;
-  if (open.kind === "change") {
-    const change = async (changed: string) => {
-      const { isResolved } = await actions.change(id, changed);
-      notify(translate(isResolved ? "webhooks.changed" : "webhooks.unresolved"), isResolved ? "success" : "warning");
-    };
-    return <ChangeUrl url={url} onChange={change} onClose={onClose} />;
-  }
-  if (open.kind === "rewind") return <RewindWebhook onRewind={(time) => actions.rewind(id, time)} onClose={onClose} />;
-  const confirm = open.kind === "rotate" ? () => show(actions.rotate(id)) : () => actions.remove(id);
-  return (
-    <ActionDialog
-      title={translate(`webhooks.${open.kind}_title`)}
-      action={translate(`webhooks.${open.kind}`)}
-      isDangerous={open.kind === "remove"}
-      onConfirm={confirm}
-      onClose={onClose}
-    >
-      <Typography sx={{ fontWeight: 600, overflowWrap: "anywhere" }}>{url}</Typography>
-      <Typography>{translate(`webhooks.${open.kind}_explain`)}</Typography>
-      {open.kind === "remove" && Number(behind) > 0 && (
-        <Typography>
-          {translate("webhooks.remove_behind", { smart_count: Number(behind), count: toNumber(Number(behind)) })}
-        </Typography>
-      )}
-    </ActionDialog>
-  );
+  if (open.kind === "add") return <AddWebhook onClose={onClose} />;
+  const Shown = { change: ChangeUrl, rewind: RewindWebhook, rotate: RotateSecret, remove: RemoveWebhook }[open.kind];
+  return <Shown webhook={open.webhook} onClose={onClose} />;
 }
 
-interface AddWebhookProps {
-  readonly onAdd: (url: string, resources: readonly string[]) => Promise<unknown>;
-  readonly onClose: () => void;
+/** Shows a new secret once it has been made. */
+async function showNew(made: Promise<{ readonly secret: string; readonly isResolved?: boolean }>) {
+  const { secret, isResolved = true } = await made;
+  if (!isResolved) notify(translate("webhooks.unresolved"), "warning");
+  const name = translate("webhooks.secret");
+  showSecret({ title: name, explain: translate("webhooks.shown_once"), secrets: { [name]: secret } });
 }
 
-function AddWebhook({ onAdd, onClose }: AddWebhookProps) {
+function AddWebhook({ onClose }: Pick<OpenDialogProps, "onClose">) {
+  const { add } = useWebhookActions();
   const { resources } = useDeclared();
   const [url, setUrl] = useState("https://");
-  const [chosen, setChosen] = useState<readonly string[]>([]);
-  const toggle = (path: string) =>
-    setChosen(chosen.includes(path) ? chosen.filter((one) => one !== path) : [...chosen, path]);
+  const [chosen, setChosen] = useState<readonly string[]>(resources.map(({ path }) => path));
+  // Without a list, the webhook sends all changes, also those of resources that a later version adds.
+  const sent = chosen.length === resources.length ? [] : chosen;
   return (
     <ActionDialog
       title={translate("webhooks.add")}
       action={translate("general.add")}
       isEdited={useEdited([url, chosen])}
-      onConfirm={() => onAdd(url, chosen)}
+      isDisabled={chosen.length === 0}
+      onConfirm={() => showNew(add({ url, resources: sent }))}
       onClose={onClose}
     >
       <UrlField value={url} onChange={setUrl} />
-      <FormControl component="fieldset">
-        <FormLabel component="legend">{translate("webhooks.resources")}</FormLabel>
-        <FormGroup>
-          {resources.map(({ path, plural }) => (
-            <FormControlLabel
-              key={path}
-              label={capitalize(plural)}
-              control={<Checkbox checked={chosen.includes(path)} onChange={() => toggle(path)} />}
-            />
-          ))}
-        </FormGroup>
-        <FormHelperText sx={{ mx: 0 }}>{translate("webhooks.resources_help")}</FormHelperText>
-      </FormControl>
+      <Ticks
+        label={translate("webhooks.resources")}
+        options={resources.map(({ path, plural }) => [path, capitalize(plural)])}
+        chosen={chosen}
+        onChange={setChosen}
+      />
     </ActionDialog>
   );
 }
@@ -166,36 +122,29 @@ interface UrlFieldProps {
   readonly onChange: (url: string) => void;
 }
 
-function UrlField({ value, onChange }: UrlFieldProps) {
-  return (
-    <TextInput
-      autoFocus
-      required
-      type="url"
-      label={translate("webhooks.url")}
-      helperText={translate("webhooks.url_help")}
-      value={value}
-      onChange={onChange}
-    />
-  );
+function UrlField(props: UrlFieldProps) {
+  const texts = { label: translate("webhooks.url"), helperText: translate("webhooks.url_help") };
+  return <TextInput autoFocus required type="url" {...texts} {...props} />;
 }
 
-interface ChangeUrlProps {
-  /** The current URL. */
-  readonly url: string;
-  readonly onChange: (url: string) => Promise<unknown>;
-  readonly onClose: () => void;
+interface WebhookDialogProps extends Pick<OpenDialogProps, "onClose"> {
+  readonly webhook: ListedWebhookInfo;
 }
 
-function ChangeUrl({ url, onChange, onClose }: ChangeUrlProps) {
+function ChangeUrl({ webhook: { id, url }, onClose }: WebhookDialogProps) {
+  const { change } = useWebhookActions();
   const [changed, setChanged] = useState(url);
+  async function save() {
+    const { isResolved } = await change(id, changed);
+    notify(translate(isResolved ? "webhooks.changed" : "webhooks.unresolved"), isResolved ? "success" : "warning");
+  }
   return (
     <ActionDialog
       title={translate("webhooks.change")}
       action={translate("general.save")}
       isDisabled={changed === url}
       isEdited={useEdited(changed)}
-      onConfirm={() => onChange(changed)}
+      onConfirm={save}
       onClose={onClose}
     >
       <Typography>{translate("webhooks.change_explain")}</Typography>
@@ -204,20 +153,16 @@ function ChangeUrl({ url, onChange, onClose }: ChangeUrlProps) {
   );
 }
 
-interface RewindProps {
-  readonly onRewind: (time: string) => Promise<unknown>;
-  readonly onClose: () => void;
-}
-
 /** Asks for a time. All changes since then are sent again. */
-function RewindWebhook({ onRewind, onClose }: RewindProps) {
+function RewindWebhook({ webhook: { id }, onClose }: WebhookDialogProps) {
+  const { rewind } = useWebhookActions();
   const [since, setSince] = useState(() => toLocal(serverNow() - 3_600_000));
   return (
     <ActionDialog
       title={translate("webhooks.rewind_title")}
       action={translate("webhooks.rewind")}
       isEdited={useEdited(since)}
-      onConfirm={() => onRewind(new Date(since).toISOString())}
+      onConfirm={() => rewind(id, new Date(since).toISOString())}
       onClose={onClose}
     >
       <Typography>{translate("webhooks.rewind_explain")}</Typography>
@@ -234,4 +179,39 @@ function RewindWebhook({ onRewind, onClose }: RewindProps) {
 
 function toLocal(at: number): string {
   return new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+function RotateSecret({ webhook: { id, url }, onClose }: WebhookDialogProps) {
+  const { rotate } = useWebhookActions();
+  return (
+    <ActionDialog
+      title={translate("webhooks.rotate_title")}
+      action={translate("webhooks.rotate")}
+      onConfirm={() => showNew(rotate(id))}
+      onClose={onClose}
+    >
+      <Typography sx={{ fontWeight: 600, overflowWrap: "anywhere" }}>{url}</Typography>
+      <Typography>{translate("webhooks.rotate_explain")}</Typography>
+    </ActionDialog>
+  );
+}
+
+function RemoveWebhook({ webhook: { id, url, behind }, onClose }: WebhookDialogProps) {
+  const { remove } = useWebhookActions();
+  const count = Number(behind);
+  return (
+    <ActionDialog
+      title={translate("webhooks.remove_title")}
+      action={translate("webhooks.remove")}
+      isDangerous
+      onConfirm={() => remove(id)}
+      onClose={onClose}
+    >
+      <Typography sx={{ fontWeight: 600, overflowWrap: "anywhere" }}>{url}</Typography>
+      <Typography>{translate("webhooks.remove_explain")}</Typography>
+      {count > 0 && (
+        <Typography>{translate("webhooks.remove_behind", { smart_count: count, count: toNumber(count) })}</Typography>
+      )}
+    </ActionDialog>
+  );
 }

@@ -22,6 +22,7 @@ test.each([
     name: /Created key “warehouse till” .* with the rights: read \(shop\) anna/,
   });
   await entry.waitFor();
+  if (size === phone) await page.getByRole("button", { name: "Filter" }).click();
   await page.getByRole("combobox", { name: "About" }).click();
   await page.getByRole("option", { name: "API keys" }).click();
   await view.settled();
