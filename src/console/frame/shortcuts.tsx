@@ -70,11 +70,10 @@ function createListener(go: (key: string) => void): (event: KeyboardEvent) => vo
     if (isSecond) return go(key);
     if (key === "g") goUntil = timeStamp + maxSequenceMs;
     if (key === "?") openPanel("shortcuts");
+    // Otherwise the letter is typed into the field that gets the focus.
+    if (key === "n" || key === "/") event.preventDefault();
     if (key === "n") document.querySelector<HTMLElement>('[data-shortcut="new"]')?.click();
-    if (key === "/") {
-      event.preventDefault();
-      search();
-    }
+    if (key === "/") search();
   };
 }
 

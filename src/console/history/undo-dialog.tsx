@@ -8,6 +8,7 @@ import { type UndoableEntry, useUndo } from "../shell/notices.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
+import { nameOfActor } from "./description.tsx";
 
 interface UndoDialogProps {
   readonly entry: UndoableEntry;
@@ -61,7 +62,11 @@ function SkippedRecords({ plan }: { readonly plan: UndoResponse }) {
         {plan.skipped.slice(0, shownRecords).map(({ resource, id, changed }) => (
           <ListItem key={`${resource} ${id}`} disableGutters>
             {changed
-              ? translate("history.skipped_changed", { resource, id, actor: changed.actor })
+              ? translate("history.skipped_changed", {
+                  resource,
+                  id,
+                  actor: nameOfActor({ ...changed, actorLabel: null }),
+                })
               : translate("history.skipped_unknown", { resource, id })}
           </ListItem>
         ))}

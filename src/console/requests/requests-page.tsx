@@ -167,7 +167,7 @@ function NoRequests() {
   const request = { method: "GET", path: "/restapi/brands.json?limit=3" };
   return (
     <EmptyList icon={RequestsIcon} title={translate("requests.none")} explain={translate("requests.none_explain")}>
-      <Box sx={{ width: 640, maxWidth: "100%", textAlign: "left" }}>
+      <Box sx={{ width: "100%", maxWidth: 640, textAlign: "left" }}>
         <CopyableText
           label={translate("requests.send_one")}
           text={curl(request)}

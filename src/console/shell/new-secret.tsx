@@ -61,7 +61,7 @@ export function CopyableText({ label, text, help }: CopyableTextProps) {
   const input = useRef<HTMLTextAreaElement>(null);
   const copy = async () => setCopied((await toClipboard(text)) || copySelected(input.current));
   return (
-    <Stack direction={{ xs: "column", sm: "row" }} spacing={1} sx={{ alignItems: "center" }}>
+    <Stack direction={{ xs: "column", sm: "row" }} spacing={1} sx={{ alignItems: { sm: "center" } }}>
       <TextField
         label={label}
         value={text}

@@ -76,7 +76,12 @@ export function EmptyList({ icon: Icon, title, explain, children }: EmptyListPro
           </Typography>
         )}
         {children && (
-          <Stack direction="row" useFlexGap spacing={1} sx={{ pt: 1, flexWrap: "wrap", justifyContent: "center" }}>
+          <Stack
+            direction="row"
+            useFlexGap
+            spacing={1}
+            sx={{ pt: 1, width: "100%", flexWrap: "wrap", justifyContent: "center" }}
+          >
             {children}
           </Stack>
         )}

@@ -86,6 +86,11 @@ describe("by keyboard alone", () => {
     await press("Escape");
     await page.getByRole("dialog").waitFor({ state: "hidden" });
     await focused(make);
+    // The shortcut isn't typed into the field that gets the focus.
+    await press("n");
+    expect(await view.field("Name").inputValue()).toBe("");
+    await press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
     // Also after the question about typed text.
     await press("Enter");
     await view.field("Name").fill("typed");
