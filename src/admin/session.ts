@@ -54,7 +54,8 @@ export interface SessionDependencies {
 export function browserAddress({ trustProxy }: Pick<SessionDependencies, "trustProxy">, request: WireRequest): string {
   const { address, headers } = request;
   const client = headers.get("x-forwarded-for")?.split(",").at(-1)?.trim() ?? "";
-  return trustProxy && isIP(client) !== 0 ? `${client} via ${address}` : address;
+  // A zone, as in `fe80::1%eth0`, could be so long that the connection's address is cut off.
+  return trustProxy && isIP(client) !== 0 && !client.includes("%") ? `${client} via ${address}` : address;
 }
 
 /** For failed sign-ins of all clients together. It's only there to limit the work, because links are too long to guess. */

@@ -43,13 +43,15 @@ export async function* toHistoryCsv(
 export function toHistoryRows(entry: JournalEntry, labels: ReadonlyMap<string, string>): string {
   const { at, actor, run, operation, resource, id, revision } = entry;
   const { before, after } = statesOf(entry);
-  const path = allResources.find(({ name }) => name === resource)?.path ?? resource;
+  const declared = allResources.find(({ name }) => name === resource);
+  const path = declared?.path ?? resource;
+  const toCell = declared?.access === "system" ? escapeFormula : escapeCell;
   const start = [new Date(at).toISOString(), personOf(actor, labels), actor, run ?? "", operation, path, id];
   const name = nameOf(after ?? before ?? {});
   const fields = changedFields(before ?? {}, after ?? {});
   const rows = fields.length > 0 ? fields : [{ path: "", before: "", after: "" }];
   return rows
-    .map((field) => toCsvRow([...start, name, field.path, field.before, field.after, revision].map(escapeCell)))
+    .map((field) => toCsvRow([...start, name, field.path, field.before, field.after, revision].map(toCell)))
     .join("");
 }
 
@@ -116,4 +118,9 @@ function escapeCell(cell: string | number): string | number {
   if (typeof cell === "number") return cell;
   // CR is only safe as part of a CR LF. Elsewhere, it makes a terminal overwrite the line.
   return cell.split("\r\n").map(escapeControls).join("\r\n");
+}
+
+/** Like `escapeCell`, but spreadsheets won't run the cell as a formula. Admins open the audit log, and anyone may have named a file or key in it. */
+function escapeFormula(cell: string | number): string | number {
+  return typeof cell === "string" && /^[=+\-@\t\r]/.test(cell) ? `'${escapeCell(cell)}` : escapeCell(cell);
 }
