@@ -1,26 +1,21 @@
-// Records what people can repeat as often as they like: refused sign-ins, refused actions, downloads and imports. A flood of these mustn't fill the journal, or
-// delay other writes.
-//
-// The first one is recorded at once. Those like it are counted, and recorded as one event at the end of each minute. So an
-// operator causes at most 23 commits per minute and their part of one that all share, and all strangers together as many as one operator.
+// Records what people can repeat as often as they like: refused sign-ins, refused actions, downloads and imports. A flood of these mustn't fill the
+// journal, or delay other writes. So of each actor, kind and detail, at most 10 per minute are recorded one by one, and the rest as one entry at the end
+// of the minute. Strangers are one actor, however many they are.
 
 import type { Logger } from "pino";
 import { errorMessage } from "../lib/errors-for-log.ts";
 import type { Engine } from "../model/engine.ts";
-import { type AttributedEvent, type AuditEvent, recordEvents } from "../operator/journal/events.ts";
+import { type AuditEvent, recordEvent } from "../operator/journal/events.ts";
 
 const minuteMs = 60_000;
-/** Events of one actor, and of all, that are told apart. The rest is counted by actor and kind. */
-const maxOfActor = 20;
-const maxEvents = 200;
-/** Addresses that are told apart, per event. */
-const maxAddresses = 100;
+const maxPerMinute = 10;
 
-interface Counted extends AttributedEvent {
-  /** Since it was last recorded. */
+/** The events of an actor in this minute that have the same kind and detail. There are about ten of these for each operator, and three for strangers. */
+interface Counted {
+  readonly actor: string;
+  /** What's recorded of those beyond the maximum. */
+  readonly event: Pick<AuditEvent, "kind" | "detail" | "operator">;
   count: number;
-  /** Of those counted. */
-  addresses: Set<string>;
 }
 
 interface RepeatedEventsOptions {
@@ -33,6 +28,8 @@ export class RepeatedEvents {
   readonly #engine: Pick<Engine, "commit">;
   readonly #options: RepeatedEventsOptions;
   readonly #counted = new Map<string, Counted>();
+  /** What's being stored. */
+  readonly #recording = new Set<Promise<void>>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(engine: Pick<Engine, "commit">, options: RepeatedEventsOptions) {
@@ -42,76 +39,37 @@ export class RepeatedEvents {
 
   /**
    * Resolves once the event is on durable storage, or right away if it was only counted. Logs a failure.
+   * @param event there must only be a few details
    * @param actor `console:<name>`, or `console` for someone who isn't signed in
    */
-  async add(sent: AuditEvent, actor: `console:${string}` | "console", run?: string): Promise<void> {
-    const { key, event, found } = this.#find({ event: sent, actor });
-    if (found) {
-      found.count++;
-      if (sent.address && found.addresses.size < maxAddresses) found.addresses.add(sent.address);
-      return;
-    }
-    this.#counted.set(key, { event, actor, count: 0, addresses: new Set() });
-    this.#startMinute();
-    await this.#record([{ event, actor, run }]);
-  }
-
-  /** What this is counted as: at a limit, only with its actor and kind. */
-  #find({ event, actor }: AttributedEvent) {
-    const { address: _, ...told } = event;
-    const key = JSON.stringify([actor, told]);
-    const found = this.#counted.get(key);
-    if (found) return { key, event, found };
-    const own = [...this.#counted.values()].filter((one) => one.actor === actor);
-    if (own.length < maxOfActor && this.#counted.size < maxEvents) return { key, event, found };
-    const rest = { kind: event.kind, operator: event.operator };
-    const restKey = JSON.stringify([actor, rest]);
-    return { key: restKey, event: rest, found: this.#counted.get(restKey) };
-  }
-
-  #startMinute(): void {
+  async add(event: AuditEvent, actor: `console:${string}` | "console", run?: string): Promise<void> {
     this.#timer ??= setTimeout(() => void this.endMinute(), minuteMs).unref();
+    const { kind, detail } = event;
+    const operator = actor === "console" ? undefined : event.operator;
+    const key = `${kind} ${detail} ${actor}`;
+    const counted = this.#counted.get(key) ?? { actor, event: { kind, detail, operator }, count: 0 };
+    this.#counted.set(key, counted);
+    counted.count++;
+    if (counted.count <= maxPerMinute) await this.#record(event, actor, run);
   }
 
-  /** Records what was counted so far. */
-  async stop(): Promise<void> {
-    clearTimeout(this.#timer);
-    await this.#record(this.#takeRepeated());
-  }
-
-  /** Called by a timer, and by tests. */
+  /** Records how many more there were, and waits until everything is stored. Called by a timer, before the server stops, and by tests. */
   async endMinute(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const repeated = this.#takeRepeated();
-    if (this.#counted.size > 0) this.#startMinute();
-    await this.#record(repeated);
+    const counts = [...this.#counted.values()];
+    this.#counted.clear();
+    for (const { event, actor, count } of counts)
+      if (count > maxPerMinute) void this.#record({ ...event, count: count - maxPerMinute }, actor);
+    await Promise.all(this.#recording);
   }
 
-  /** What has happened again is still counted in the next minute. Anything else will be recorded at once. */
-  #takeRepeated(): AttributedEvent[] {
-    const repeated: AttributedEvent[] = [];
-    for (const [key, counted] of [...this.#counted]) {
-      const { event, actor, count, addresses } = counted;
-      if (count === 0) {
-        this.#counted.delete(key);
-        continue;
-      }
-      const [address] = addresses;
-      const several = addresses.size > 1 ? addresses.size : undefined;
-      repeated.push({ actor, event: { ...event, address, addresses: several, count } });
-      counted.count = 0;
-      counted.addresses = new Set();
-    }
-    return repeated;
-  }
-
-  async #record(events: readonly AttributedEvent[]): Promise<void> {
-    if (events.length === 0) return;
-    try {
-      await recordEvents(this.#engine, events, this.#options.now());
-    } catch (error) {
-      this.#options.log.warn({ reason: errorMessage(error) }, "couldn't record an event in the audit log");
-    }
+  #record(event: AuditEvent, actor: string, run?: string): Promise<void> {
+    const { now, log } = this.#options;
+    const recording = recordEvent(this.#engine, event, now(), { actor, run })
+      .catch((error) => log.warn({ reason: errorMessage(error) }, "couldn't record an event in the audit log"))
+      .finally(() => this.#recording.delete(recording));
+    this.#recording.add(recording);
+    return recording;
   }
 }

@@ -58,7 +58,7 @@ export function serveAdmin({ hostnames, ...options }: AdminOptions, dependencies
       traffic.stop();
       await imports.stop();
       await listener.stop(seconds, idleSeconds);
-      await repeatedEvents.stop();
+      await repeatedEvents.endMinute();
     },
   };
 }

@@ -159,7 +159,7 @@ async function endSessionsOf(
   await onSignOut(operator.ID, false);
   for (const secret of secretsIn(headers)) await signOutSession(engine, secret);
   const { ID, Name } = operator;
-  await recordEvent(engine, { kind: "sign-out", operator: ID, name: Name }, now(), consoleActor(Name));
+  await recordEvent(engine, { kind: "sign-out", operator: ID, name: Name }, now(), { actor: consoleActor(Name) });
 }
 
 export async function requireSession(request: WireRequest, dependencies: SessionDependencies): Promise<Session> {

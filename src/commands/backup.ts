@@ -28,12 +28,14 @@ export function backupCommand(): Command {
         throw new UsageError(`--keep only works with a folder, and ${target} isn't one`);
       const file = inFolder ? backupPath(target, now) : target;
       const { rows, timeNotSavedReason } = await withProgress((progress) =>
-        withEngine(options, (engine) =>
-          // Recorded first, so that it's in the backup, and a restore doesn't discard it.
-          backUp(withRowProgress(engine, progress), file, now, () =>
-            recordInLog(engine, { kind: "backup", name: recordedName(file) }),
-          ),
-        ),
+        withEngine(options, (engine) => {
+          // Recorded once the file can be written and before the database is read, so that it's in the backup, and a restore doesn't discard it.
+          async function* dump() {
+            await recordInLog(engine, { kind: "backup", name: recordedName(file) });
+            yield* engine.dump();
+          }
+          return backUp(withRowProgress({ ...engine, dump }, progress), file, now);
+        }),
       );
       const deleted = options.keep === undefined ? [] : deleteOldBackups(target, options.keep, file);
       if (!isStandardOutput(file)) printResult(options, { file, rows, deleted }, []);

@@ -24,6 +24,7 @@ import { getMatchField } from "../operator/import/matcher.ts";
 import { type MissingSummary, toMissingNumbers } from "../operator/import/missing-from-file.ts";
 import type { Table, TableOptions } from "../operator/import/open-table.ts";
 import { openRejectedRowsFile } from "../operator/import/rejected-rows.ts";
+import { describeRows } from "../operator/journal/events.ts";
 import type { SiteRecord } from "../system/system-records.ts";
 import {
   formatOption,
@@ -262,9 +263,8 @@ async function importRows(
       if (!options.dryRun) await recordInLog(engine, { ...event, detail: "failed" });
       throw error;
     });
-    const { created, updated, rejected, missing, interrupted } = summary;
-    const rows = { created, updated, removed: missing?.removed ?? 0, rejected };
-    if (!options.dryRun) await recordInLog(engine, { ...event, detail: interrupted ? "stopped" : "", rows });
+    const rows = describeRows(summary, summary.missing?.removed);
+    if (!options.dryRun) await recordInLog(engine, { ...event, detail: summary.interrupted ? "stopped" : "", rows });
     return { ...summary, ...undoOf(options, summary.revisions, run), missingNames };
   };
   const printPossibleUndo = () => {

@@ -9,21 +9,13 @@ import type { Resource } from "../model/resource.ts";
 import { systemSite } from "../model/system-site.ts";
 import { writeFile } from "../operator/files/atomic-file.ts";
 import { isStandardOutput } from "../operator/files/standard-streams.ts";
-import { describeEvent, LogReader, type LogSubject, logSubjects, toShownEvent } from "../operator/journal/audit-log.ts";
 import { nameOf, toHistoryCsv, withoutDigest } from "../operator/journal/history-csv.ts";
-import {
-  type EntryFilter,
-  followEntries,
-  type JournalPoint,
-  readEntries,
-  selectEntries,
-} from "../operator/journal/journal-entries.ts";
+import { followEntries, type JournalPoint, readEntries, selectEntries } from "../operator/journal/journal-entries.ts";
 import { pruneJournals } from "../operator/journal/prune-journals.ts";
 import { listKeyLabels } from "../operator/sites/keys.ts";
 import { getSite, listSites } from "../operator/sites/sites.ts";
 import { allResources } from "../resources/all.ts";
 import { event as eventResource } from "../resources/event.ts";
-import { readSystemRecords } from "../system/read-system-records.ts";
 import { withEngine } from "./shared/database.ts";
 import { type CommonOptions, parseId, withCommonOptions } from "./shared/options.ts";
 import { printAll, printMessage, printResult, toTable } from "./shared/output.ts";
@@ -44,7 +36,6 @@ interface JournalFlags extends SiteFlags {
   readonly actor?: string;
   readonly run?: string;
   readonly follow?: true;
-  readonly subject?: LogSubject;
 }
 
 interface PruneFlags extends SiteFlags {
@@ -54,9 +45,8 @@ interface PruneFlags extends SiteFlags {
 export function journalCommand(): Command {
   return withCommonOptions(new Command("journal"))
     .description("show what changed, when, and by whom")
-    .option("--site <name>", "name of the site, see `site list`; with --system, only what's about this site")
+    .option("--site <name>", "name of the site, see `site list`")
     .option("--system", "show the audit log instead: sites, keys, webhooks, operators, sign-ins, imports, ...")
-    .addOption(new Option("--subject <what>", "with --system, only entries about this").choices(logSubjects))
     .option("--since <point>", "only changes after this revision, or since this time or age, such as 12h")
     .option("--until <point>", "only changes up to and including this revision, time or age")
     .option("--resource <name>", "only changes to this kind of record, such as brands")
@@ -95,8 +85,7 @@ async function showJournal(options: JournalFlags): Promise<void> {
     const site = await getSiteId(engine, options);
     const { id, actor, run, follow: isFollowed } = options;
     const range = await readRange(engine, site, { since, until }, isFollowed);
-    const filter = { resource: resource?.name, id, actor, run };
-    const entries = options.system ? await selectLog(engine, range, filter, options) : selectEntries(range, filter);
+    const entries = selectEntries(range, { resource: resource?.name, id, actor, run });
     if (options.csv) {
       const rows = toHistoryCsv(entries, await listKeyLabels(engine, site));
       if (file === undefined) await printAll(rows);
@@ -109,21 +98,6 @@ async function showJournal(options: JournalFlags): Promise<void> {
 function requireUsableFile(file: string, { follow }: JournalFlags): void {
   if (file === "") throw new UsageError("--csv has an empty file name");
   if (follow) throw new UsageError("--follow never ends, so --csv can't write a file; use --csv without a file name");
-}
-
-/** Commands see the whole log. */
-async function selectLog(
-  engine: Engine,
-  range: AsyncIterable<JournalEntry>,
-  filter: EntryFilter,
-  { site, subject }: JournalFlags,
-): Promise<AsyncIterable<JournalEntry>> {
-  const reader = new LogReader(await readSystemRecords(engine), undefined);
-  const query = { subject, site: site === undefined ? undefined : (await getSite(engine, site)).ID };
-  const selected = selectEntries(range, { ...filter, condition: reader.filterOf(query).condition });
-  return (async function* () {
-    for await (const entry of selected) yield toShownEvent(entry);
-  })();
 }
 
 async function* startingWith(start: string, texts: AsyncIterable<string>): AsyncGenerator<string> {
@@ -177,12 +151,10 @@ async function sitesToPrune(engine: Engine, { site, system }: SiteFlags): Promis
   return names;
 }
 
-/** @throws UsageError without `--site` and `--system` */
-async function getSiteId(engine: Engine, { site, system, subject }: JournalFlags): Promise<number> {
-  if (subject !== undefined && !system) throw new UsageError("--subject only works with --system");
-  if (system) return systemSite;
-  if (site === undefined) throw new UsageError("choose --site <name> or --system");
-  return (await getSite(engine, site)).ID;
+/** @throws UsageError unless exactly one of `--site` and `--system` is given */
+async function getSiteId(engine: Engine, { site, system }: SiteFlags): Promise<number> {
+  if ((site === undefined) === (system === undefined)) throw new UsageError("choose --site <name> or --system");
+  return site === undefined ? systemSite : (await getSite(engine, site)).ID;
 }
 
 interface JournalRange {
@@ -219,8 +191,15 @@ async function* formatEntries(
   for await (const entry of entries) yield `${escapeControls(toText(entry))}\n`;
 }
 
+/** Returns what isn't empty, as in `Kind import, Name suppliers.csv, Site 1, Resource brands, Rows 3 created, 2 updated, 0 removed, 0 rejected`. */
+function describeEvent(event: object): string {
+  const { ID: _, Operator: __, ...values } = event as Readonly<Record<string, unknown>>;
+  const described = Object.entries(values).filter(([, value]) => value !== "");
+  return described.map(([name, value]) => `${name} ${value}`).join(", ");
+}
+
 function toLine({ revision, at, actor, operation, resource, id, body, run }: JournalEntry): string {
-  const name = JSON.stringify(resource === eventResource.name ? describeEvent(body) : nameOf(JSON.parse(body)));
+  const name = JSON.stringify((resource === eventResource.name ? describeEvent : nameOf)(JSON.parse(body)));
   const shown = [revision, new Date(at).toISOString(), actor, operation, resource, id, name];
   return [...shown, ...(run === null ? [] : [run])].join("\t");
 }

@@ -9,7 +9,7 @@ import type { DumpedRow, Engine } from "../../src/model/engine.ts";
 import { systemSite } from "../../src/model/system-site.ts";
 import { backUp, restore } from "../../src/operator/backup/backup.ts";
 import { copyDatabase } from "../../src/operator/backup/copy.ts";
-import { recordEvents } from "../../src/operator/journal/events.ts";
+import { recordEvent } from "../../src/operator/journal/events.ts";
 import { readEntries } from "../../src/operator/journal/journal-entries.ts";
 import { pruneJournals } from "../../src/operator/journal/prune-journals.ts";
 import { restoreRecord } from "../../src/operator/journal/restore-record.ts";
@@ -293,8 +293,8 @@ describe.each(engines)("pruned journal on $name", (kind) => {
     await engine.commit([createIntent({ site: idle, at: day }), createIntent({ site: idle, at: day })]);
     // If most entries were old, the clock might be wrong.
     const [system] = await engine.readHeads([systemSite]);
-    const events = new Array(1 + (system?.revision ?? 0)).fill({ event: { kind: "backup" }, actor: "operator" });
-    await recordEvents(engine, events, 5 * day);
+    for (let n = 0; n <= (system?.revision ?? 0); n++)
+      await recordEvent(engine, { kind: "backup" }, 5 * day);
     const retention = startRetention(engine, { days: 3, log, now: () => 6 * day, firstPauseMs: 0 });
     for (const pruned of [systemSite, ID])
       await waitUntil(async () => (await engine.readJournalPage(pruned, 0, 1)).floor > 0, "old entries to be deleted");

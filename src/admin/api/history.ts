@@ -84,7 +84,8 @@ async function exportPart(call: ActionContext): Promise<HistoryPartResponse> {
   const after = parseNumber(query, "after", { min: 1, byDefault: undefined });
   const since = after === undefined ? range.since : Math.max(after, range.since ?? 0);
   const labels = await listKeyLabels(engine, site.ID);
-  if (after === undefined) await recordDownload(call, { name: `${site.Name}-history.csv`, site: site.ID, detail: "history" });
+  if (after === undefined)
+    await recordDownload(call, { name: `${site.Name}-history.csv`, site: site.ID, detail: "history" });
   return parts.run(call, async () => {
     let [text, changes] = [after === undefined ? historyCsvHeader : "", 0];
     const yieldIfDue = createYielder();

@@ -152,8 +152,8 @@ function toSentence(entry: LogEntryInfo): string {
   const { site, resource } = entry;
   const textOf = (name: string) => String((entry.after ?? entry.before)?.[name] ?? "");
   const text = (resource === "events" ? eventSentence : changeSentence)(entry, textOf);
-  const [address, addresses] = [showInvisible(textOf("Address")), textOf("Addresses")];
-  if (address) return translate(addresses ? "audit.from_several" : "audit.from", { text, address, addresses });
+  const address = showInvisible(textOf("Address"));
+  if (address) return translate("audit.from", { text, address });
   if (!site || resource === "sites") return text;
   return translate("audit.on_site", { text, site: site.name ?? translate("audit.removed_site", { id: site.id }) });
 }
@@ -183,14 +183,10 @@ function changeSentence({ resource, operation, before, after, name }: LogEntryIn
 function eventSentence({ actor }: LogEntryInfo, textOf: TextOf): string {
   const [kind, name] = [textOf("Kind"), textOf("Name")];
   const isOther = kind === "sign-out" && actor !== `console:${name}`;
-  const rows = ["created", "updated", "removed", "rejected"].map((one) => {
-    const count = toNumber(Number(textOf(one.charAt(0).toUpperCase() + one.slice(1))));
-    return [one, count] as const;
-  });
   return firstText([`${kind}_${isOther ? "other" : textOf("Detail")}`, kind], {
     name: showInvisible(name) || translate("audit.a_file"),
     what: textOf("Resource") || showInvisible(name),
-    rows: translate("audit.rows", Object.fromEntries(rows)),
+    rows: textOf("Rows"),
     count: toNumber(Number(textOf("Count"))),
     smart_count: textOf("Count") === "" ? 1 : 2,
   });

@@ -21,21 +21,9 @@ interface BackedUp {
   readonly timeNotSavedReason?: string;
 }
 
-/**
- * Writes a consistent snapshot of the whole database to `file` (see `writeFile`), and records the time in the database.
- * @param onStart called once the file can be written, and before the database is read
- */
-export async function backUp(
-  engine: Engine,
-  file: string,
-  now: number,
-  onStart: () => Promise<void> = async () => {},
-): Promise<BackedUp> {
-  async function* dumped(): AsyncGenerator<DumpedRow> {
-    await onStart();
-    yield* engine.dump();
-  }
-  const rows = await writeBackup(dumped(), file, { made: now, database: await engine.readDatabaseId() });
+/** Writes a consistent snapshot of the whole database to `file` (see `writeFile`), and records the time in the database. */
+export async function backUp(engine: Engine, file: string, now: number): Promise<BackedUp> {
+  const rows = await writeBackup(engine.dump(), file, { made: now, database: await engine.readDatabaseId() });
   try {
     await engine.saveBackupTime(now);
     return { rows };

@@ -7,6 +7,7 @@ import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { readRevisionBefore } from "../../store/changes/journal-pruning.ts";
+import { toShownEvent } from "./events.ts";
 
 /** Entries per read, which takes SQLite a few milliseconds. */
 const pageSize = 500;
@@ -108,14 +109,14 @@ export function isSelected(entry: JournalEntry, filter: EntryFilter): boolean {
   );
 }
 
-/** Also yields to the event loop, because a filter may skip many entries. */
+/** Events as they're shown. Also yields to the event loop, because a filter may skip many entries. */
 export async function* selectEntries(
   entries: AsyncIterable<JournalEntry>,
   filter: EntryFilter,
 ): AsyncGenerator<JournalEntry> {
   const yieldIfDue = createYielder();
   for await (const entry of entries) {
-    if (isSelected(entry, filter)) yield entry;
+    if (isSelected(entry, filter)) yield toShownEvent(entry);
     else await yieldIfDue();
   }
 }

@@ -6,7 +6,7 @@ import type { Engine } from "../../../model/engine.ts";
 import { ProblemError } from "../../../model/errors.ts";
 import type { Head } from "../../../model/head.ts";
 import type { Resource } from "../../../model/resource.ts";
-import type { AuditEvent } from "../../journal/events.ts";
+import { type AuditEvent, describeRows } from "../../journal/events.ts";
 import type { RevisionRange } from "../../journal/journal-entries.ts";
 import { describeColumns, maxColumns } from "../column-guess.ts";
 import { type FileFormat, guessEncoding, type NumberedRow, openTable, readRows } from "../file-rows.ts";
@@ -174,8 +174,8 @@ export class ImportJob {
         await this.#import(engine, site, { ...execution, signal });
         detail = this.#isInterrupted ? "stopped" : "";
       } finally {
-        const { created = 0, updated = 0, rejected = 0 } = this.#report?.counts ?? {};
-        await onEnd({ detail, rows: { created, updated, removed: this.#missing?.removed ?? 0, rejected } });
+        const counts = this.#report?.counts ?? { created: 0, updated: 0, rejected: 0 };
+        await onEnd({ detail, rows: describeRows(counts, this.#missing?.removed) });
       }
     });
   }
