@@ -12,7 +12,7 @@ import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import type { Right } from "../model/operator-role.ts";
 import { consoleActor } from "../operator/journal/events.ts";
-import { canManage, hasRight, type ListedOperator, managedSites } from "../operator/operators/operators.ts";
+import { canManage, hasRight, managedSites } from "../operator/operators/operators.ts";
 import { getSite, listSites, UnknownSiteError } from "../operator/sites/sites.ts";
 import type { SiteRecord } from "../system/system-records.ts";
 import { withActor } from "../system/with-actor.ts";
@@ -41,6 +41,7 @@ export interface ActionContext extends ActionDependencies, AdminRequestContext {
   /** Shared by all changes of this request. */
   readonly run: string;
   readonly session: Session;
+  readonly action: Action;
   readonly needs: Right;
   /** The site for `{site}` in the path. @throws ProblemError `not-found`, also if the operator can't manage it */
   site(): Promise<SiteRecord>;
@@ -81,38 +82,9 @@ export function toRoutes(actions: readonly Action[], dependencies: ActionDepende
     const [method, path] = action;
     const route = routes.get(path) ?? {};
     routes.set(path, route);
-    route[method] = (context) =>
-      respondToAction(action, context, shared).catch((error) => {
-        if (error instanceof RefusedActionError) recordRefusal(error, action, context, dependencies);
-        throw error;
-      });
+    route[method] = (context) => respondToAction(action, context, shared);
   }
   return routes;
-}
-
-/** Thrown if an operator's role or sites don't allow an action. */
-class RefusedActionError extends ProblemError {
-  readonly operator: ListedOperator;
-  /** The right it takes. */
-  readonly needs: Right | "all-sites";
-
-  constructor(operator: ListedOperator, needs: RefusedActionError["needs"], detail: string) {
-    super("forbidden", detail);
-    this.operator = operator;
-    this.needs = needs;
-  }
-}
-
-/** Nobody waits for it. Names the action by its path's pattern, because the path can be anything. */
-function recordRefusal(
-  { operator: { ID, Name }, needs }: RefusedActionError,
-  [method, path]: Action,
-  { request }: AdminRequestContext,
-  dependencies: ActionDependencies,
-): void {
-  const address = browserAddress(dependencies, request);
-  const event = { kind: "refused-action", operator: ID, name: `${method} ${path}`, detail: needs, address } as const;
-  void dependencies.repeatedEvents.add(event, consoleActor(Name));
 }
 
 /** A repeated write gets its first response. @throws ProblemError */
@@ -121,9 +93,9 @@ async function respondToAction(
   context: AdminRequestContext,
   { dependencies, responses, bodies, reads }: SharedByActions,
 ): Promise<AdminContent> {
-  const [method, , needs] = action;
+  const [method] = action;
   const { request } = context;
-  const session = await requireRight(request, needs, dependencies);
+  const session = await requireRight(request, action, dependencies);
   if (method === "GET") return reads.run({ request, session }, () => runAction(action, context, dependencies));
   // `runAction` checks the operator again, because the body may take long to arrive.
   await bodies.waitForBody(session.operator.ID, request);
@@ -132,15 +104,16 @@ async function respondToAction(
 
 /** @param responses only for writes */
 async function runAction(
-  [, , needs, run, onlyFor]: Action,
+  action: Action,
   context: AdminRequestContext,
   dependencies: ActionDependencies,
   responses?: IdempotentResponses,
 ): Promise<AdminContent> {
   const { engine } = dependencies;
   const { request, parameters } = context;
-  const session = await requireRight(request, needs, dependencies);
-  if (onlyFor === "operators of all sites") requireOperatorOfAllSites(session);
+  const [, , needs, run, onlyFor] = action;
+  const session = await requireRight(request, action, dependencies);
+  if (onlyFor === "operators of all sites") requireOperatorOfAllSites({ ...dependencies, request, session, action });
   const { operator } = session;
   const runId = randomText(8);
   const call: ActionContext = {
@@ -149,6 +122,7 @@ async function runAction(
     engine: withActor(engine, consoleActor(operator.Name), runId),
     run: runId,
     session,
+    action,
     needs,
     site: () => siteOf(engine, session, parameters.site ?? ""),
     sites: async () => managedSites(operator, await listSites(engine)),
@@ -165,9 +139,22 @@ async function runAction(
   }
 }
 
-export function requireOperatorOfAllSites({ operator }: Session): void {
-  if (operator.siteNames === undefined) return;
-  throw new RefusedActionError(operator, "all-sites", "only operators of all sites can do this");
+type RefusedCall = SessionDependencies & Pick<ActionContext, "request" | "session" | "action">;
+
+export function requireOperatorOfAllSites(call: RefusedCall): void {
+  if (call.session.operator.siteNames === undefined) return;
+  throw refuse(call, "all-sites", "only operators of all sites can do this");
+}
+
+/** Also records it in the audit log, which nobody waits for. @param needs the right it takes */
+function refuse(call: RefusedCall, needs: Right | "all-sites", message: string): ProblemError {
+  const { request, session, action, repeatedEvents } = call;
+  const { ID, Name } = session.operator;
+  // With the path's pattern, because the path can be anything.
+  const name = `${action[0]} ${action[1]}`;
+  const address = browserAddress(call, request);
+  void repeatedEvents.add({ kind: "refused-action", operator: ID, name, detail: needs, address }, consoleActor(Name));
+  return new ProblemError("forbidden", message);
 }
 
 const whatRightsAllow: Readonly<Record<Right, string>> = {
@@ -178,12 +165,14 @@ const whatRightsAllow: Readonly<Record<Right, string>> = {
 };
 
 /** @throws ProblemError `unauthorized`, `forbidden`, or like `requireOwnPage` */
-async function requireRight(request: WireRequest, needs: Right, dependencies: ActionDependencies): Promise<Session> {
+async function requireRight(request: WireRequest, action: Action, dependencies: ActionDependencies): Promise<Session> {
+  const [, , needs] = action;
   const session = await requireSession(request, dependencies);
   requireOwnPage(request, session.operator);
   if (hasRight(session.operator, needs)) return session;
   const hint = "ask an admin to change it";
-  throw new RefusedActionError(session.operator, needs, `your role doesn't let you ${whatRightsAllow[needs]}; ${hint}`);
+  const message = `your role doesn't let you ${whatRightsAllow[needs]}; ${hint}`;
+  throw refuse({ ...dependencies, request, session, action }, needs, message);
 }
 
 /**

@@ -4,7 +4,7 @@ import { Command, InvalidArgumentError } from "commander";
 import { backUp } from "../operator/backup/backup.ts";
 import { backupPath, deleteOldBackups, isFolder } from "../operator/backup/backup-folder.ts";
 import { isStandardOutput } from "../operator/files/standard-streams.ts";
-import { recordedName, recordInLog, withEngine } from "./shared/database.ts";
+import { recordInLog, withEngine } from "./shared/database.ts";
 import { type CommonOptions, fileArgument, withCommonOptions } from "./shared/options.ts";
 import { printMessage, printResult } from "./shared/output.ts";
 import { withProgress, withRowProgress } from "./shared/progress.ts";
@@ -31,7 +31,7 @@ export function backupCommand(): Command {
         withEngine(options, (engine) => {
           // Recorded once the file can be written and before the database is read, so that it's in the backup, and a restore doesn't discard it.
           async function* dump() {
-            await recordInLog(engine, { kind: "backup", name: recordedName(file) });
+            await recordInLog(engine, { kind: "backup" }, file);
             yield* engine.dump();
           }
           return backUp(withRowProgress({ ...engine, dump }, progress), file, now);

@@ -3,7 +3,7 @@
 import { Command } from "commander";
 import { isStandardOutput } from "../operator/files/standard-streams.ts";
 import { exportSite } from "../operator/site-files/export-site.ts";
-import { recordedName, recordInLog, withEngine } from "./shared/database.ts";
+import { recordInLog, withEngine } from "./shared/database.ts";
 import { type CommonOptions, fileArgument, withCommonOptions } from "./shared/options.ts";
 import { formatCount, printMessage, printResult } from "./shared/output.ts";
 
@@ -15,7 +15,7 @@ export function exportSiteCommand(): Command {
     .action(async (name: string, file: string, options: CommonOptions) => {
       const { site, ...counts } = await withEngine(options, async (engine) => {
         const exported = await exportSite(engine, name, file, Date.now());
-        await recordInLog(engine, { kind: "export-site", name: recordedName(file), site: exported.site.ID });
+        await recordInLog(engine, { kind: "export-site", site: exported.site.ID }, file);
         return exported;
       });
       if (!isStandardOutput(file)) printResult(options, { file, site: site.Name, ...counts }, []);

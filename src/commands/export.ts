@@ -7,7 +7,7 @@ import { isStandardOutput } from "../operator/files/standard-streams.ts";
 import { type FileFormat, formatOf, isTsv } from "../operator/import/file-rows.ts";
 import { exportRecords } from "../operator/records/export-records.ts";
 import { formatOption, requireFormat, withDelimiterOption } from "./shared/csv-options.ts";
-import { recordedName, recordInLog, withSite } from "./shared/database.ts";
+import { recordInLog, withSite } from "./shared/database.ts";
 import { fileArgument, resourceArgument, type SiteOptions, withSiteOption } from "./shared/options.ts";
 import { printAll } from "./shared/output.ts";
 import { UsageError } from "./shared/usage-error.ts";
@@ -35,7 +35,7 @@ export function exportCommand(): Command {
         const content = exportRecords(engine, site.ID, resource, format, { delimiter, isFile });
         if (isFile) await writeFile(file, content);
         else await printAll(content);
-        await recordInLog(engine, { kind: "export", name: recordedName(file), site: site.ID, resource: resource.path });
+        await recordInLog(engine, { kind: "export", site: site.ID, resource: resource.path }, file);
       });
     },
   );

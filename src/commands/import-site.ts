@@ -4,7 +4,7 @@ import { Command } from "commander";
 import { importSite, type RestrictedKey } from "../operator/site-files/import-site.ts";
 import { toSiteInfo } from "../operator/sites/sites.ts";
 import { formatSiteCounts } from "./export-site.ts";
-import { recordedName, recordInLog, toConfig, withNewEngine } from "./shared/database.ts";
+import { recordInLog, toConfig, withNewEngine } from "./shared/database.ts";
 import { runInterruptible } from "./shared/interrupt.ts";
 import { type CommonOptions, fileArgument, withCommonOptions } from "./shared/options.ts";
 import { printMessage, printResult } from "./shared/output.ts";
@@ -31,7 +31,7 @@ export function importSiteCommand(): Command {
         runInterruptible(
           async (signal) => {
             const done = await importSite(engine, file, { name, withoutKeys, webhookAllow, signal, now: Date.now });
-            await recordInLog(engine, { kind: "import-site", name: recordedName(file), site: done.site.ID });
+            await recordInLog(engine, { kind: "import-site", site: done.site.ID }, file);
             return done;
           },
           () => printMessage("the first command you run after a minute will clean up the partial site"),

@@ -34,7 +34,7 @@ import {
   type TableFlags,
   withTableOptions,
 } from "./shared/csv-options.ts";
-import { recordedName, recordInLog, withSite } from "./shared/database.ts";
+import { recordInLog, withSite } from "./shared/database.ts";
 import { openInput } from "./shared/input-file.ts";
 import { runInterruptible, waitUntilAborted } from "./shared/interrupt.ts";
 import { fileArgument, resourceArgument, type SiteOptions, withSiteOption } from "./shared/options.ts";
@@ -258,13 +258,14 @@ async function importRows(
     };
     const removeMissing = options.removeMissing && { maxRemovals: options.allowRemovals, onMissing };
     const how = { ...options, removeMissing, signal, onBeforeCommit, onRejected, now: Date.now };
-    const event = { kind: "import", name: recordedName(file), site: site.ID, resource: resource.path } as const;
+    const event = { kind: "import", site: site.ID, resource: resource.path } as const;
     const summary = await importRecords(engine, site.ID, resource, input.readRows(signal), how).catch(async (error) => {
-      if (!options.dryRun) await recordInLog(engine, { ...event, detail: "failed" });
+      if (!options.dryRun) await recordInLog(engine, { ...event, detail: "failed" }, file);
       throw error;
     });
     const rows = describeRows(summary, summary.missing?.removed);
-    if (!options.dryRun) await recordInLog(engine, { ...event, detail: summary.interrupted ? "stopped" : "", rows });
+    if (!options.dryRun)
+      await recordInLog(engine, { ...event, detail: summary.interrupted ? "stopped" : "", rows }, file);
     return { ...summary, ...undoOf(options, summary.revisions, run), missingNames };
   };
   const printPossibleUndo = () => {

@@ -4,7 +4,7 @@ import { Command } from "commander";
 import { type Restored, restore, verifyBackup } from "../operator/backup/backup.ts";
 import type { Restriction } from "../operator/backup/restrictions.ts";
 import { isStandardInput } from "../operator/files/standard-streams.ts";
-import { recordedName, recordInLog, withNewEngine } from "./shared/database.ts";
+import { recordInLog, withNewEngine } from "./shared/database.ts";
 import { type CommonOptions, withCommonOptions } from "./shared/options.ts";
 import { formatCount, printMessage, printResult } from "./shared/output.ts";
 import { countRows, withProgress, withRowProgress } from "./shared/progress.ts";
@@ -37,7 +37,7 @@ and sites that were suspended. Sites removed since the backup come back.`,
         );
         return withNewEngine(options, async (engine) => {
           const done = await restore(withRowProgress(engine, progress, total), file, keep, now, { isAsOfBackup });
-          await recordInLog(engine, { kind: "restore", name: recordedName(file) });
+          await recordInLog(engine, { kind: "restore" }, file);
           return done;
         });
       });

@@ -80,7 +80,7 @@ async function change(call: ActionContext): Promise<SiteResponse> {
     isSuspended: parseBoolean(input, "isSuspended"),
   };
   // This changes another site too, the current default, so only operators of all sites can do it.
-  if (settings.isDefault !== undefined) requireOperatorOfAllSites(call.session);
+  if (settings.isDefault !== undefined) requireOperatorOfAllSites(call);
   if (Object.values(settings).every((value) => value === undefined)) {
     throw new ProblemError("bad-request", "send at least one of `name`, `hostnames`, `isDefault` and `isSuspended`");
   }

@@ -63,18 +63,17 @@ async function withOpened<T>(options: CommonOptions, how: OpenOptions, work: Wor
   }
 }
 
-/** Records what a command does. A database that's read-only can still be exported or backed up, so a failure is only printed. */
-export async function recordInLog(engine: Engine, event: AuditEvent): Promise<void> {
+/**
+ * Records what a command does, with the name of its file. A database that's read-only can still be exported or backed up, so a failure is only printed.
+ * @param file may be standard input or output
+ */
+export async function recordInLog(engine: Engine, event: AuditEvent, file = "-"): Promise<void> {
+  const name = isStandardInput(file) || isStandardOutput(file) ? "" : basename(file);
   try {
-    await recordEvent(engine, event, Date.now());
+    await recordEvent(engine, { name, ...event }, Date.now());
   } catch (error) {
     printMessage(`couldn't record this in the audit log: ${errorMessage(error)}`);
   }
-}
-
-/** The name of a file for the audit log; none for standard input or output. */
-export function recordedName(file: string | undefined): string {
-  return file === undefined || isStandardInput(file) || isStandardOutput(file) ? "" : basename(file);
 }
 
 /** Reads the configuration from `given` and the environment, in this order. @throws UsageError about the first bad or unknown setting */

@@ -25,23 +25,16 @@ export type EventKind =
   | "restore"
   | "copy";
 
-/** Undefined members are left empty, and texts that are too long are cut. */
+/** The fields of an event (resources/event.ts), in lower case. Undefined ones are left empty, and texts that are too long are cut. */
 export interface AuditEvent {
   readonly kind: EventKind;
-  /** ID of the operator it's about. */
   readonly operator?: number | undefined;
-  /** Of the operator, file or action. */
   readonly name?: string | undefined;
-  /** A site's ID. */
   readonly site?: number | undefined;
-  /** A resource's path. */
   readonly resource?: string | undefined;
   readonly detail?: string | undefined;
-  /** What an import did (`describeRows`). */
   readonly rows?: string | undefined;
-  /** The browser's network address. */
   readonly address?: string | undefined;
-  /** How often it happened; undefined for once. */
   readonly count?: number | undefined;
 }
 
@@ -112,26 +105,16 @@ const lastEventId = 1;
 
 /** Only one of them makes an entry: if the record exists, the create is rejected, and if it didn't, the update changes nothing. */
 function toIntents(event: AuditEvent, now: number): readonly Intent[] {
-  const { kind, operator = "", site = "", count = "" } = event;
-  const values = {
-    Kind: kind,
-    At: toInstant(now),
-    Operator: String(operator),
-    Name: fit(event.name),
-    Site: String(site),
-    Resource: fit(event.resource),
-    Detail: fit(event.detail),
-    Rows: fit(event.rows),
-    Address: fit(event.address),
-    Count: String(count),
-    UID: randomText(16),
-  };
-  const id = kind === "sign-in" && operator !== "" ? signInRecordId(operator) : lastEventId;
+  const { kind, operator } = event;
+  const all: Readonly<Record<string, unknown>> = { ...event, at: toInstant(now), uid: randomText(16) };
+  const names = eventResource.textFields.map(({ path }) => path);
+  const values = Object.fromEntries(names.map((name) => [name, fit(String(all[name.toLowerCase()] ?? ""))]));
+  const id = kind === "sign-in" && operator !== undefined ? signInRecordId(operator) : lastEventId;
   return [toCreateIntent(eventResource, values, now, id), toUpdateIntent(eventResource, id, values, now)];
 }
 
 /** File names and addresses come from elsewhere. What can't be stored becomes `\ufffd`. */
-function fit(text = ""): string {
+function fit(text: string): string {
   const storable = text
     .slice(0, 2 * maxEventChars)
     .toWellFormed()
