@@ -14,6 +14,8 @@ import { readEntries } from "../../src/operator/journal/journal-entries.ts";
 import { pruneJournals } from "../../src/operator/journal/prune-journals.ts";
 import { restoreRecord } from "../../src/operator/journal/restore-record.ts";
 import { undo } from "../../src/operator/journal/undo.ts";
+import { createOperator, listOperators, removeOperator } from "../../src/operator/operators/operators.ts";
+import { createKey, listKeys, setKey } from "../../src/operator/sites/keys.ts";
 import { removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
@@ -293,8 +295,7 @@ describe.each(engines)("pruned journal on $name", (kind) => {
     await engine.commit([createIntent({ site: idle, at: day }), createIntent({ site: idle, at: day })]);
     // If most entries were old, the clock might be wrong.
     const [system] = await engine.readHeads([systemSite]);
-    for (let n = 0; n <= (system?.revision ?? 0); n++)
-      await recordEvent(engine, { kind: "backup" }, 5 * day);
+    for (let n = 0; n <= (system?.revision ?? 0); n++) await recordEvent(engine, { kind: "backup" }, 5 * day);
     const retention = startRetention(engine, { days: 3, log, now: () => 6 * day, firstPauseMs: 0 });
     for (const pruned of [systemSite, ID])
       await waitUntil(async () => (await engine.readJournalPage(pruned, 0, 1)).floor > 0, "old entries to be deleted");
@@ -308,5 +309,35 @@ describe.each(engines)("pruned journal on $name", (kind) => {
     expect((await engine.readJournalPage(ID, 0, 10)).entries.map(({ revision }) => revision)).toEqual([2]);
     expect((await engine.readJournalPage(idle, 0, 10)).entries.map(({ revision }) => revision)).toEqual([2]);
     expect((await engine.readJournalPage(systemSite, 0, 1)).floor).toBe(system?.revision as number);
+  });
+
+  test("of the system site isn't needed to keep revoked what a restore brings back, or to know who signed in", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "storefront-revoked-"));
+    const shop = await createSite(engine, "revoking", {}, 1);
+    const { record } = await createKey(engine, shop, {}, 1);
+    await createOperator(engine, "anna", [], 1);
+    const { ID: ben } = await createOperator(engine, "ben", [], 1);
+    await backUp(engine, join(folder, "a"), 1);
+    await setKey(engine, record.Prefix, { rights: ["brands:read"] }, 2);
+    await removeOperator(engine, "ben", 2);
+    await recordEvent(engine, { kind: "sign-in", operator: ben - 1, name: "anna" }, 3);
+    const views = new SiteViews(engine, allResources, 1 << 20);
+    await views.getUpToDate(systemSite);
+    await recordEvent(engine, { kind: "sign-out", operator: ben - 1, name: "anna" }, 4);
+    await recordEvent(engine, { kind: "backup" }, 4);
+    const [pruned] = await pruneJournals(engine, [systemSite], { revision: 1_000_000 });
+    const begins = pruned?.begins as number;
+    expect(begins).toBe((await engine.readHeads([systemSite]))[0]?.revision as number);
+    const { revision } = await views.getUpToDate(systemSite);
+    expect(revision).toBe(begins);
+    expect((await listOperators(engine)).map(({ Name, signedIn }) => [Name, signedIn])).toEqual([
+      ["anna", "1970-01-01T00:00:00.003Z"],
+    ]);
+    const restored = await restore(engine, join(folder, "a"), join(folder, "kept"), 6);
+    expect(restored.stays).toHaveLength(2);
+    const [key] = await listKeys(engine, shop);
+    expect(key?.Scope).toBe("brands:read");
+    expect((await listOperators(engine)).map(({ Name }) => Name)).toEqual(["anna"]);
+    rmSync(folder, { recursive: true, force: true });
   });
 });
