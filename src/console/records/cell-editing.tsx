@@ -15,20 +15,26 @@ import {
   useState,
 } from "react";
 import { flushSync } from "react-dom";
-import type { RecordResponse } from "../../admin/api/record-types.ts";
+import type { RecordResponse, RecordsResponse } from "../../admin/api/record-types.ts";
 import { notify } from "../shell/notices.tsx";
 import { isSaveKey } from "../shell/unsaved.ts";
 import { fullLabelOf, textAt } from "../text/fields.ts";
+import { toNumber } from "../text/locale.ts";
 import { shorten, showInvisible, translate } from "../text/translate.ts";
-import { type Edit, isTooLong, parseCells, type StagedRecord, toEdits } from "./staged-edits.ts";
+import { countPages, type ListState } from "./list-state.ts";
+import type { usePending } from "./pending-edits.tsx";
+import type { useRecordPage } from "./record-data.ts";
+import { isTooLong, type Place, parseCells, type StagedRecord, toEdits } from "./staged-edits.ts";
 
 interface Editor {
-  readonly id: number;
+  readonly item: RecordResponse;
   readonly path: string;
   /** What the input starts with. */
   readonly text: string;
   /** Whether editing started by typing. Then arrow keys leave the cell, as in a spreadsheet; otherwise they move within the text. */
   readonly isTyped: boolean;
+  /** Called with the input's text if the row is removed, for example because someone has deleted its record. */
+  readonly onRemoved: (text: string) => void;
 }
 
 /** A row of the table. It stays the same object until something in it changes. */
@@ -39,75 +45,54 @@ export interface TableRecord {
   readonly editor: Editor | undefined;
 }
 
-interface PagesOfList {
-  /** The page number in the address, from 1. */
-  readonly number: number;
-  readonly count: number;
-  /** Whether the rows still belong to another page or search. */
-  readonly isStale: boolean;
-  readonly show: (number: number) => void;
-  /** Preloads a page. */
-  readonly prepare: (number: number) => void;
-}
-
 interface Editing {
-  readonly items: readonly RecordResponse[];
-  readonly stagedRecords: ReadonlyMap<number, StagedRecord>;
-  /** The columns' fields, from left to right. */
-  readonly paths: readonly string[];
-  /** Stages edits as one step, and returns whether that was possible. */
-  readonly onEdits: (edits: readonly Edit[]) => boolean;
-  /** Returns records of the list, from the one in a row of this page on. @throws Error if there are fewer than `count` */
-  readonly readOn: (row: number, count: number) => Promise<readonly RecordResponse[]>;
-  /** Called with the number of rows that were pasted, and how many of them aren't on this page. */
-  readonly onPasted: (rows: number, elsewhere: number) => void;
-  readonly pages: PagesOfList;
-  /** Called if a key would overwrite the cell that was just edited, because there is no cell after it. */
-  readonly onEnd: () => void;
+  readonly list: Pick<ListState, "columns" | "query" | "showPage">;
+  readonly page: RecordsResponse;
+  readonly result: Pick<ReturnType<typeof useRecordPage>, "isStale" | "readPart" | "refetch">;
+  readonly pending: Pick<ReturnType<typeof usePending>, "records" | "isSaving" | "stage">;
 }
 
-export function useCellEditing({ items, stagedRecords, ...rest }: Editing) {
+export function useCellEditing(editing: Editing) {
   const [editor, setEditor] = useState<Editor>();
-  const rows = useRows(items, stagedRecords, editor);
-  const latest = useRef<TableState>({ ...rest, rows, editor });
-  latest.current = { ...rest, rows, editor };
+  const rows = useRows(editing.page.records, editing.pending.records, editor);
+  const latest = useRef<TableState>({ ...editing, rows, editor });
+  latest.current = { ...editing, rows, editor };
   const table = useRef<HTMLTableElement>(null);
   const context = useMemo(
-    (): Context => ({ latest, setEditor, table, stop: undefined, turn: undefined, left: undefined }),
+    (): Context => ({ latest, setEditor, table, stop: undefined, awaited: undefined, left: undefined }),
     [],
   );
   const listeners = useMemo(() => createListeners(context), [context]);
   // Runs once the rows are rendered.
   useEffect(() => {
-    keepOneStop(context);
-    finishTurn(context);
+    markRows(context);
+    finishWaiting(context);
   });
-  return { rows, table: { ref: table, ...listeners } };
+  return { rows, table: { ref: table, "aria-rowcount": editing.page.total + 1, ...listeners } };
 }
 
 /** Returns the rows. Those in which nothing has changed are the same objects as in the last render. */
 function useRows(
-  items: Editing["items"],
-  stagedRecords: Editing["stagedRecords"],
+  items: readonly RecordResponse[],
+  stagedRecords: ReadonlyMap<number, StagedRecord>,
   editor: Editor | undefined,
 ): readonly TableRecord[] {
-  const before = useRef<readonly TableRecord[]>([]);
-  const rows = useMemo(() => {
-    const known = new Map(before.current.map((row) => [row.item.record.ID, row]));
-    return items.map((item): TableRecord => {
+  const known = useRef<ReadonlyMap<number, TableRecord>>(new Map());
+  return useMemo(() => {
+    const rows = items.map((item): TableRecord => {
       const id = item.record.ID;
       const staged = stagedRecords.get(id);
-      const own = editor?.id === id ? editor : undefined;
-      const row = known.get(id);
+      const own = editor?.item.record.ID === id ? editor : undefined;
+      const row = known.current.get(id);
       const isSame = row?.item.version === item.version && row.staged === staged && row.editor === own;
       return isSame ? row : { item, staged, editor: own };
     });
+    known.current = new Map(rows.map((row) => [row.item.record.ID, row]));
+    return rows;
   }, [items, stagedRecords, editor]);
-  before.current = rows;
-  return rows;
 }
 
-interface TableState extends Omit<Editing, "items" | "stagedRecords"> {
+interface TableState extends Editing {
   readonly rows: readonly TableRecord[];
   readonly editor: Editor | undefined;
 }
@@ -119,8 +104,7 @@ interface Context {
   readonly table: { readonly current: HTMLTableElement | null };
   /** The only element in the table that Tab stops at: a cell, or the control in it. */
   stop: HTMLElement | undefined;
-  /** A move to a cell of another page that isn't shown yet. */
-  turn: Turn | undefined;
+  awaited: Awaited | undefined;
   /**
    * The cell that was just edited, if there was no other cell to move to. Typing there doesn't start an edit, because it would overwrite the text
    * unseen.
@@ -128,13 +112,13 @@ interface Context {
   left: HTMLElement | undefined;
 }
 
-interface Turn {
+/** A cell that can't be edited until another page is shown, or the list is up to date again. What's typed meanwhile goes into that cell. */
+interface Awaited {
   readonly page: number;
-  readonly isForward: boolean;
-  /** The cell in its row. By default, the first or last one that can be edited. */
-  readonly column: number | undefined;
-  /** What was typed meanwhile, which goes into that cell. */
+  readonly find: () => HTMLElement | undefined;
   typed: string;
+  /** Whether the text was ended by Enter, Tab or the like. */
+  isEnded: boolean;
 }
 
 /** Creates the table's listeners once, so that they never make rows re-render. */
@@ -150,7 +134,7 @@ function createListeners(context: Context): ComponentProps<"table"> {
       const cell = cellOf(event.target);
       if (!cell) return;
       if (isEditorInput(event.target)) handleEditorKey(context, event, cell);
-      else if (context.turn) handleTurnKey(context, context.turn, event);
+      else if (context.awaited) handleWaitingKey(context, context.awaited, event);
       else handleCellKey(context, event, cell);
     },
     onFocus({ target }) {
@@ -160,7 +144,7 @@ function createListeners(context: Context): ComponentProps<"table"> {
     onBlur(event) {
       context.left = undefined;
       // If a row is removed, its cell loses the focus without a related target.
-      if (event.relatedTarget) context.turn = undefined;
+      if (event.relatedTarget) context.awaited = undefined;
       if (isEditorInput(event.target) && context.latest.current.editor) end(context, event.target.value);
     },
     onCopy: (event) => copy(context, event),
@@ -183,9 +167,12 @@ function setStop(context: Context, stop: HTMLElement | undefined): void {
   if (stop) stop.tabIndex = 0;
 }
 
-/** After each rendering, leaves the table one stop, as the grid pattern of ARIA wants it. By default, that's the first cell that can be edited. */
-function keepOneStop(context: Context): void {
+/** Numbers the rows, and leaves the table one stop, as the grid pattern of ARIA wants it. By default, that's the first cell that can be edited. */
+function markRows(context: Context): void {
   const table = context.table.current;
+  const { page, rows } = context.latest.current.list.query;
+  for (const row of table?.rows ?? [])
+    row.ariaRowIndex = String(row.rowIndex === 0 ? 1 : (page - 1) * rows + row.rowIndex + 1);
   for (const control of table?.querySelectorAll<HTMLElement>(controls) ?? []) control.tabIndex = -1;
   const first = () => table?.querySelector<HTMLElement>("td.editable") ?? table?.tBodies[0]?.rows[0]?.cells[0];
   const stop = context.stop?.isConnected ? context.stop : first();
@@ -195,20 +182,30 @@ function keepOneStop(context: Context): void {
 /** Starts editing a cell. @param typed the first characters, if editing starts by typing */
 function begin({ latest, setEditor }: Context, cell: HTMLElement, typed?: string): void {
   const { id, path } = placeOf(cell);
-  const { rows, pages } = latest.current;
-  const row = rows.find(({ item }) => item.record.ID === id);
-  if (row === rows.at(-1) && pages.number < pages.count) pages.prepare(pages.number + 1);
-  if (row) setEditor({ id, path, text: typed ?? textIn(row, path), isTyped: typed !== undefined });
+  const row = latest.current.rows.find(({ item }) => item.record.ID === id);
+  if (!row) return;
+  const { item } = row;
+  const editor: Editor = {
+    item,
+    path,
+    text: typed ?? textIn(row, path),
+    isTyped: typed !== undefined,
+    onRemoved(text) {
+      if (latest.current.editor !== editor) return;
+      setEditor(undefined);
+      latest.current.pending.stage([{ item, path, text }]);
+    },
+  };
+  setEditor(editor);
 }
 
 /** Ends editing, and stages the text unless it's undefined. */
 function end({ latest, setEditor }: Context, text: string | undefined): void {
-  const { editor, rows, onEdits } = latest.current;
-  const row = rows.find(({ item }) => item.record.ID === editor?.id);
+  const { editor, pending } = latest.current;
   // Render immediately, because the focus moves to a cell without an editor.
   flushSync(() => {
     setEditor(undefined);
-    if (editor && row && text !== undefined) onEdits([{ item: row.item, path: editor.path, text }]);
+    if (editor && text !== undefined) pending.stage([{ item: editor.item, path: editor.path, text }]);
   });
 }
 
@@ -250,44 +247,52 @@ function neighbour(cell: HTMLTableCellElement, [down, right]: Step): HTMLElement
 
 const editableIn = (row: HTMLTableRowElement) => [...row.querySelectorAll<HTMLTableCellElement>("td.editable")];
 
-/** Starts moving to the next or previous page. Returns whether there is one. */
+/** Starts moving to the next or previous page. Returns whether there is one. @param column the cell in its row; by default, the first or last */
 function turnPage(context: Context, isForward: boolean, column: number | undefined): boolean {
-  const { pages } = context.latest.current;
-  const page = pages.number + (isForward ? 1 : -1);
-  if (page < 1 || page > pages.count) return false;
-  context.turn = { page, isForward, column, typed: "" };
-  pages.show(page);
+  const { list, page: shown } = context.latest.current;
+  const page = list.query.page + (isForward ? 1 : -1);
+  if (page < 1 || page > countPages(shown.total, list.query.rows)) return false;
+  const end = isForward ? 0 : -1;
+  function find() {
+    const row = [...(context.table.current?.tBodies[0]?.rows ?? [])].at(end);
+    return row && (column === undefined ? editableIn(row).at(end) : row.cells[column]);
+  }
+  context.awaited = { page, find, typed: "", isEnded: false };
+  list.showPage(page);
   return true;
 }
 
-/** Moves to the cell on another page once its rows are rendered. Starts editing it if something was typed meanwhile. */
-function finishTurn(context: Context): void {
-  const { turn, table } = context;
-  const { number, isStale } = context.latest.current.pages;
-  if (!turn || number !== turn.page || isStale) return;
-  const rows = [...(table.current?.tBodies[0]?.rows ?? [])];
-  const row = rows.at(turn.isForward ? 0 : -1);
-  const cell =
-    row && (turn.column === undefined ? editableIn(row).at(turn.isForward ? 0 : -1) : row.cells[turn.column]);
-  if (cell) stopIn(cell).focus();
-  context.turn = undefined;
-  if (cell && turn.typed !== "" && isEditable(cell)) begin(context, cell, turn.typed);
+/** Once the awaited cell can be edited, moves to it, and starts editing it if something was typed. */
+function finishWaiting(context: Context): void {
+  const { awaited } = context;
+  const { list, result, pending } = context.latest.current;
+  if (!awaited || list.query.page !== awaited.page || result.isStale || pending.isSaving) return;
+  context.awaited = undefined;
+  const cell = awaited.find();
+  if (!cell) return;
+  stopIn(cell).focus();
+  if (awaited.typed !== "" && isEditable(cell)) begin(context, cell, awaited.typed);
 }
 
-/** Handles a key while another page is loading: what's typed belongs to the cell there. */
-function handleTurnKey(context: Context, turn: Turn, event: KeyboardEvent): void {
+function handleWaitingKey(context: Context, awaited: Awaited, event: KeyboardEvent): void {
   const { key } = event;
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
   event.stopPropagation();
-  if (key === "Escape") context.turn = undefined;
-  else if (key === "Backspace") turn.typed = turn.typed.slice(0, -1);
-  else if (key.length === 1) turn.typed += key;
+  const isText = key.length === 1 || key === "Backspace";
+  if (key === "Escape") context.awaited = undefined;
+  else if (isText && !awaited.isEnded)
+    awaited.typed = key === "Backspace" ? awaited.typed.slice(0, -1) : awaited.typed + key;
+  else if (isText || awaited.typed !== "") {
+    awaited.isEnded = true;
+    notify(translate("record.wait"), "warning");
+  }
 }
 
 /** Handles a key on a cell, or on a control in it. */
 function handleCellKey(context: Context, event: KeyboardEvent, cell: HTMLTableCellElement): void {
   const { key } = event;
+  const { list, pending } = context.latest.current;
   if (event.altKey) return;
   const isCtrl = event.ctrlKey || event.metaKey;
   const move = moves[key];
@@ -300,7 +305,11 @@ function handleCellKey(context: Context, event: KeyboardEvent, cell: HTMLTableCe
   else if (isText && cell === context.left) {
     event.preventDefault();
     event.stopPropagation();
-    context.latest.current.onEnd();
+    notify(translate("record.last_row"));
+  } else if (key.length === 1 && pending.isSaving && cell.dataset.column !== "ID") {
+    const awaited = { page: list.query.page, find: () => cell, typed: "", isEnded: false };
+    context.awaited = awaited;
+    handleWaitingKey(context, awaited, event);
   } else if (isEditable(cell) && (isText || key === "Enter" || key === "F2")) {
     event.preventDefault();
     // Keeps letters from triggering the page's shortcuts.
@@ -350,7 +359,7 @@ async function paste(context: Context, event: ClipboardEvent): Promise<void> {
   const cell = cellOf(event.target);
   const text = event.clipboardData.getData("text/plain");
   if (!cell || !isEditable(cell) || text === "") return;
-  const { rows, paths, readOn, onEdits, onPasted } = context.latest.current;
+  const { rows, list, pending } = context.latest.current;
   if (isEditorInput(event.target)) {
     if (/^[^\t\r\n]*[\r\n]*$/.test(text) && !isTooLong(text)) return;
     end(context, event.target.value);
@@ -361,20 +370,31 @@ async function paste(context: Context, event: ClipboardEvent): Promise<void> {
   const index = rows.findIndex(({ item }) => item.record.ID === id);
   try {
     const cells = parseCells(text);
-    const items = await readOn(index, cells.length);
+    const items = await readOn(context, index, cells.length);
     // The operator may have left the list meanwhile.
     if (!context.table.current) throw new Error(translate("record.paste_moved"));
-    if (onEdits(toEdits(items, paths.slice(paths.indexOf(path)), cells)))
-      onPasted(cells.length, cells.length - (rows.length - index));
+    const elsewhere = cells.length - (rows.length - index);
+    if (pending.stage(toEdits(items, list.columns.slice(list.columns.indexOf(path)), cells)) && elsewhere > 0)
+      notify(translate("record.pasted_on", { rows: toNumber(cells.length), count: toNumber(elsewhere) }));
   } catch (error) {
     notify((error as Error).message, "warning");
   }
 }
 
-interface Place {
-  /** The record's ID. */
-  readonly id: number;
-  readonly path: string;
+/** Returns `count` records of the list, starting with the one in a row of this page. @throws Error if there are fewer */
+async function readOn({ latest }: Context, row: number, count: number): Promise<readonly RecordResponse[]> {
+  const { list, page, result } = latest.current;
+  const shown = page.records.slice(row, row + count);
+  if (shown.length === count) return shown;
+  const offset = (list.query.page - 1) * list.query.rows + row;
+  const left = page.total - offset;
+  if (count > left) throw new Error(translate("record.paste_long", { rows: toNumber(count), count: toNumber(left) }));
+  const read = await result.readPart(offset, count);
+  // Otherwise cells would go into other records than those that follow the ones on the screen.
+  const isSame = read.length === count && shown.every(({ record }, at) => record.ID === read[at]?.record.ID);
+  if (isSame) return [...shown, ...read.slice(shown.length)];
+  void result.refetch();
+  throw new Error(translate("record.paste_moved"));
 }
 
 function placeOf(cell: HTMLElement): Place {
@@ -426,12 +446,15 @@ export function CellContent({ row, path }: { readonly row: TableRecord; readonly
   );
 }
 
-function CellEditor({ editor: { path, text, isTyped } }: { readonly editor: Editor }) {
+function CellEditor({ editor: { path, text, isTyped, onRemoved } }: { readonly editor: Editor }) {
   const input = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => {
-    input.current?.focus();
-    if (!isTyped) input.current?.select();
-  }, [isTyped]);
+    const element = input.current;
+    if (!element) return;
+    element.focus();
+    if (!isTyped) element.select();
+    return () => onRemoved(element.value);
+  }, [isTyped, onRemoved]);
   return (
     <input ref={input} type="text" dir="auto" aria-label={fullLabelOf(path)} defaultValue={text} autoComplete="off" />
   );

@@ -1,7 +1,7 @@
 // A list's search, order, page and columns. They're in the address, so that the back button works and lists can be shared. The browser also remembers
 // the columns, the number of rows and the saved views, per operator and site.
 
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useMemo } from "react";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { useAddress } from "../shell/router.tsx";
 import { useDeclared } from "../shell/site-context.ts";
@@ -30,14 +30,18 @@ interface SavedView {
   readonly address: string;
 }
 
-/** Milliseconds after the last key press until the search goes into the address. Browsers limit how often an address may change. */
-const addressDelayMs = 300;
-
 export type ListState = ReturnType<typeof useListState>;
 
 export function useListState(resource: ResourceInfo) {
   const { maxSearchLength } = useDeclared();
-  const { shown, parameters, change, setSearch } = useShown(resource, maxSearchLength);
+  const [parameters, changeAddress] = useAddress();
+  const shown = useMemo(
+    () => parseShown(parameters, resource, maxSearchLength),
+    [parameters, resource, maxSearchLength],
+  );
+  /** @param isReplaced whether the back button skips the previous state */
+  const change = (changed: Shown, isReplaced = false) =>
+    changeAddress(toParameters(changed), isReplaced ? "replace" : "push");
   const [keptColumns, keepColumns] = useStored<readonly string[]>(`${resource.path}.columns`, []);
   const [keptRows, keepRows] = useStored(`${resource.path}.rows`, defaultRows);
   const paths = useMemo(() => resource.fields.map(({ path }) => path), [resource]);
@@ -59,7 +63,7 @@ export function useListState(resource: ResourceInfo) {
     columns,
     /** The address's query, for links to records next to the list, and for views. */
     address: parameters.size > 0 ? `?${parameters}` : "",
-    setSearch,
+    setSearch: (text: string) => change({ search: text, page: 1 }, true),
     sortBy: (field: string, descending: boolean) => change({ sort: `${descending ? "-" : ""}${field}`, page: 1 }),
     showPage: (number: number, isReplaced = false) => change({ page: number }, isReplaced),
     showRows(count: number) {
@@ -74,50 +78,9 @@ export function useListState(resource: ResourceInfo) {
   };
 }
 
-/**
- * Returns the state in the address, and functions that change it. Changes show immediately. The address follows, but while someone types, only after
- * a pause.
- */
-function useShown(resource: ResourceInfo, maxLength: number) {
-  const [parameters, changeAddress] = useAddress();
-  const inAddress = useMemo(() => parseShown(parameters, resource, maxLength), [parameters, resource, maxLength]);
-  // Not in the address yet.
-  const [pending, setPending] = useState<Shown>();
-  const latest = useRef<Shown>(undefined);
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  const saved = useRef<Shown>(undefined);
-  latest.current = pending;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: at each change of the address, for example after Back
-  useEffect(() => {
-    // If more was typed since we changed the address, keep that text.
-    const isTypedSince = saved.current && saved.current !== latest.current;
-    saved.current = undefined;
-    if (isTypedSince) return;
-    clearTimeout(timer.current);
-    setPending(undefined);
-  }, [inAddress]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  function save(shown: Shown, isReplaced: boolean) {
-    saved.current = shown;
-    changeAddress(toParameters(shown), isReplaced ? "replace" : "push");
-  }
-  return {
-    shown: { ...inAddress, ...pending },
-    parameters,
-    setSearch(search: string) {
-      const next = { ...latest.current, search, page: 1 };
-      setPending(next);
-      clearTimeout(timer.current);
-      timer.current = setTimeout(save, addressDelayMs, next, true);
-    },
-    /** @param isReplaced whether the back button skips the previous state */
-    change(changed: Shown, isReplaced = false) {
-      const next = { ...latest.current, ...changed };
-      setPending(next);
-      clearTimeout(timer.current);
-      save(next, isReplaced);
-    },
-  };
+/** Returns the number of pages in a list, at least one. */
+export function countPages(total: number, rows: number): number {
+  return Math.max(1, Math.ceil(total / rows));
 }
 
 export function useViews(resource: ResourceInfo) {

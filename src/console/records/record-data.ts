@@ -1,5 +1,4 @@
-// Reads and writes a site's records. A small site's records are all loaded, and searched and sorted in the page; they're replaced when a read reports
-// changes. A large site is read page by page.
+// Reads a site's records page by page, and writes them.
 
 import { type Query, type QueryClient, useIsFetching, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo } from "react";
@@ -20,18 +19,20 @@ import { callApi, sitePath, type UndoableWrite } from "../api/call-api.ts";
 import { reportWrite } from "../shell/notices.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { useRead, useSitePath } from "../shell/site-data.ts";
-import { textAt, toValues } from "../text/fields.ts";
-import { type ListQuery, searchRecords, sortRecords } from "./local-list.ts";
+import { textAt } from "../text/fields.ts";
 import { type StagedEdits, toChanges } from "./staged-edits.ts";
 
-export interface PageQuery extends ListQuery {
+export interface PageQuery {
+  readonly search: string;
+  /** A field, or `ID`. */
+  readonly by: string;
+  readonly isDescending: boolean;
   /** From 1. */
   readonly page: number;
   readonly rows: number;
 }
 
-const maxLocal = 5000;
-/** Milliseconds between checks whether the loaded records have changed. */
+/** Milliseconds between reads of the page, which show what others have changed. */
 const refreshMs = 20_000;
 
 const recordsPath = (siteName: string, resource: string) => sitePath(siteName, `/records/${resource}`);
@@ -40,92 +41,32 @@ const listKey = (siteName: string, resource: string) => ["records", siteName, re
 
 export function useRecordPage(resource: string, query: PageQuery) {
   const siteName = useSiteName();
-  const queries = useQueryClient();
   const key = listKey(siteName, resource);
-  const sizeKey = [...key, "size"];
-  const { data: size } = useQuery<number>({
-    queryKey: sizeKey,
-    queryFn: async ({ signal }) => (await readList(siteName, resource, { limit: 1 }, signal)).total,
-    // Reads without a search also tell the size.
-    enabled: query.search !== "" && queries.getQueryData(sizeKey) === undefined,
-  });
-  const all = useAllRecords(queries, siteName, resource, size !== undefined && size <= maxLocal);
-  const local = useLocalPage(all.data, query);
-  const pageOf = (asked: PageQuery) => toPageRead(queries, siteName, resource, asked);
-  const remote = useQuery<RecordsResponse>({
-    ...pageOf(query),
-    // Only the server can suggest similar names.
-    enabled: !local || (local.total === 0 && query.search !== ""),
-    // Keep showing the previous search's rows, but not another resource's.
+  const { data, error, refetch, isPlaceholderData } = useQuery<RecordsResponse>({
+    queryKey: [...key, "page", query],
+    queryFn: ({ signal }) => readList(siteName, resource, toParameters(query), signal),
+    // Keep showing the previous page or search, but not another resource's.
     placeholderData: (before, from) => (from?.queryKey[2] === resource ? before : undefined),
+    refetchInterval: refreshMs,
+  });
+  const isSearched = query.search !== "";
+  const { data: size } = useQuery<number>({
+    queryKey: [...key, "size"],
+    queryFn: async ({ signal }) => (await readList(siteName, resource, { limit: 1 }, signal)).total,
+    enabled: isSearched,
   });
   return {
-    page: local ?? remote.data,
-    suggestions: remote.isPlaceholderData ? undefined : remote.data?.suggestions,
+    page: data,
     /** The number of records, ignoring the search. Undefined until it's known. */
-    size: all.data?.total ?? size,
-    error: local ? null : remote.error,
-    refetch: () => remote.refetch(),
-    /** Preloads another page of the list. */
-    prepare: (page: number) => void (local ?? queries.prefetchQuery(pageOf({ ...query, page }))),
-    /** Whether the rows still belong to the previous search. */
-    isStale: !local && remote.isPlaceholderData,
+    size: isSearched ? size : data?.total,
+    error,
+    refetch,
+    /** Whether the rows still belong to another page or search. */
+    isStale: isPlaceholderData,
     /** Reads part of the list, which may be on several pages. */
     readPart: async (offset: number, limit: number) =>
-      local?.found.slice(offset, offset + limit) ??
       (await readList(siteName, resource, { ...toParameters(query), offset, limit })).records,
   };
-}
-
-function toPageRead(queries: QueryClient, siteName: string, resource: string, asked: PageQuery) {
-  const key = listKey(siteName, resource);
-  return {
-    queryKey: [...key, "page", asked],
-    queryFn: async ({ signal }: { readonly signal: AbortSignal }) => {
-      const response = await readList(siteName, resource, toParameters(asked), signal);
-      if (asked.search === "") keepWhole(queries, key, response);
-      return response;
-    },
-  };
-}
-
-/** Remembers the number of records, and the records too if a page without a search has all of them. */
-function keepWhole(queries: QueryClient, key: readonly string[], response: RecordsResponse): void {
-  queries.setQueryData([...key, "size"], response.total);
-  if (response.records.length === response.total) queries.setQueryData([...key, "all"], response);
-}
-
-/** Loads all records of a small site, and regularly checks whether they have changed. */
-function useAllRecords(queries: QueryClient, siteName: string, resource: string, isSmall: boolean) {
-  const queryKey = [...listKey(siteName, resource), "all"];
-  return useQuery<RecordsResponse>({
-    queryKey,
-    queryFn: async ({ signal }) => {
-      const before = queries.getQueryData<RecordsResponse>(queryKey);
-      const response = await readList(siteName, resource, { limit: maxLocal, known: before?.version ?? "" }, signal);
-      const isGrown = response.total > maxLocal;
-      if (isGrown) queries.setQueryData([...listKey(siteName, resource), "size"], response.total);
-      return response.isKnown && before ? before : response;
-    },
-    enabled: isSmall,
-    refetchInterval: refreshMs,
-    staleTime: refreshMs / 2,
-    // Checks again when the page is opened or the operator returns to it.
-    refetchOnMount: "always",
-    refetchOnWindowFocus: "always",
-    refetchOnReconnect: "always",
-    structuralSharing: false,
-  });
-}
-
-function useLocalPage(all: RecordsResponse | undefined, { search, by, isDescending, page, rows }: PageQuery) {
-  const records = all && all.total <= maxLocal ? all.records : undefined;
-  const sorted = useMemo(() => records && sortRecords(records, { by, isDescending }), [records, by, isDescending]);
-  const found = useMemo(() => sorted && searchRecords(sorted, search), [sorted, search]);
-  return useMemo(
-    () => found && { records: found.slice((page - 1) * rows, page * rows), total: found.length, found },
-    [found, page, rows],
-  );
 }
 
 function toParameters({ search, by, isDescending, page, rows }: PageQuery) {
@@ -197,12 +138,6 @@ export function useRecordWrites(resource: string) {
       async setField(body: SetFieldBody) {
         const sent = callApi<SetFieldResponse>("POST", `${path}/set-field`, body);
         await finish(queries, "saved", sent, ({ changed, names }) => ({ count: changed, name: names[0] }));
-        const { field, value, search = "" } = body;
-        const ids = body.ids && new Set(body.ids);
-        const isChanged = (item: RecordResponse) =>
-          ids?.has(item.record.ID) ?? searchRecords([item], search).length > 0;
-        const values = toValues([[field, value]]);
-        showInLists((item) => (isChanged(item) ? { ...item, record: withValues(item.record, values) } : item));
       },
       /** Previews `setField`. */
       trySetField: (body: SetFieldBody, signal: AbortSignal) =>

@@ -1,12 +1,11 @@
 // A resource's page: the list of its records, with editable cells, and a record's form at its side.
 
 import { Box, Button, Drawer, IconButton, Stack, Typography } from "@mui/material";
-import { type ReactNode, useCallback, useEffect, useMemo } from "react";
-import type { RecordResponse } from "../../admin/api/record-types.ts";
+import { useCallback, useEffect, useMemo } from "react";
+import type { RecordsResponse } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { iconOf, NextIcon, PreviousIcon } from "../shell/icons.tsx";
-import { notify } from "../shell/notices.tsx";
 import { useDocumentTitle } from "../shell/page.tsx";
 import { EmptyList, LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { Link, navigate, useLocation } from "../shell/router.tsx";
@@ -17,7 +16,7 @@ import { capitalize, toNumber } from "../text/locale.ts";
 import { nameOf, showInvisible, translate } from "../text/translate.ts";
 import { CellContent, cellAttributes, type TableRecord, textIn, useCellEditing } from "./cell-editing.tsx";
 import { columnWidth } from "./known-fields.tsx";
-import { type ListState, rowChoices, useListState } from "./list-state.ts";
+import { countPages, type ListState, rowChoices, useListState } from "./list-state.ts";
 import { usePending } from "./pending-edits.tsx";
 import { useRecordPage } from "./record-data.ts";
 import { EditRecord, NewRecord } from "./record-form.tsx";
@@ -44,22 +43,13 @@ export function RecordTable({ resource }: RecordTableProps) {
         <RecordList
           resource={resource}
           list={list}
-          items={page.records}
+          page={page}
+          result={result}
           pending={pending}
           selection={selection.ticks}
-          total={page.total}
-          result={result}
-          pages={{
-            number: list.query.page,
-            count: countPages(page.total, list.query.rows),
-            isStale: result.isStale,
-            show: list.showPage,
-            prepare: result.prepare,
-          }}
-          empty={<NoRecords resource={resource} list={list} suggestions={result.suggestions} />}
         />
       )}
-      {page && page.total > 0 && <Pages list={list} total={page.total} />}
+      {page && page.total > 0 && <Pages list={list} total={page.total} isSaving={pending.isSaving} />}
       {pending.bar}
       {selection.dialog}
       <FormBeside resource={resource} address={list.address} pending={pending} />
@@ -78,11 +68,6 @@ const pageStyle = {
   "@media print": { "&&": { height: "auto" } },
 } as const;
 
-/** Returns the number of pages in a list, at least one. */
-function countPages(total: number, rows: number): number {
-  return Math.max(1, Math.ceil(total / rows));
-}
-
 /** Goes to the last page if the address has a higher number, for example because records were deleted. */
 function useKnownPage({ query, showPage }: ListState, total: number | undefined): void {
   const last = total === undefined ? undefined : countPages(total, query.rows);
@@ -95,51 +80,22 @@ function useKnownPage({ query, showPage }: ListState, total: number | undefined)
 
 interface RecordListProps extends RecordTableProps {
   readonly list: ListState;
-  readonly items: readonly RecordResponse[];
+  readonly page: RecordsResponse;
+  readonly result: ReturnType<typeof useRecordPage>;
   readonly pending: ReturnType<typeof usePending>;
   readonly selection: ReturnType<typeof useSelection>["ticks"];
-  /** Number of records in the list. */
-  readonly total: number;
-  readonly result: Pick<ReturnType<typeof useRecordPage>, "readPart" | "refetch">;
-  readonly pages: Parameters<typeof useCellEditing>[0]["pages"];
-  readonly empty: ReactNode;
 }
 
 const nameIn = ({ item, staged }: TableRecord) =>
   nameOf(staged?.texts.get("Name") ?? textAt(item.record, "Name"), item.record.ID);
 
-function RecordList({ resource, list, items, pending, selection, total, result, pages, empty }: RecordListProps) {
+function RecordList({ resource, list, page, result, pending, selection }: RecordListProps) {
   const siteName = useSiteName();
   const isNarrow = useIsNarrow();
   const canEdit = useCan("records") && !isNarrow && !pending.isSaving;
   const { columns: paths, query, sortBy, address } = list;
   const base = `/${siteName}/${resource.path}`;
-  const { rows, table } = useCellEditing({
-    items,
-    stagedRecords: pending.records,
-    paths,
-    onEdits: pending.stage,
-    readOn,
-    onPasted: (rows, elsewhere) =>
-      elsewhere > 0 && notify(translate("record.pasted_on", { rows: toNumber(rows), count: toNumber(elsewhere) })),
-    pages,
-    onEnd: () => notify(translate("record.last_row")),
-  });
-  async function readOn(row: number, count: number) {
-    const shown = items.slice(row, row + count);
-    if (shown.length === count) return shown;
-    const offset = (query.page - 1) * query.rows + row;
-    const left = total - offset;
-    if (count > left) throw new Error(translate("record.paste_long", { rows: toNumber(count), count: toNumber(left) }));
-    const read = await result.readPart(offset, count);
-    // Otherwise cells would go into other records than those that follow the ones on the screen.
-    const isSame = read.length === count && shown.every(({ record }, at) => record.ID === read[at]?.record.ID);
-    if (!isSame) {
-      void result.refetch();
-      throw new Error(translate("record.paste_moved"));
-    }
-    return [...shown, ...read.slice(shown.length)];
-  }
+  const { rows, table } = useCellEditing({ list, page, result, pending });
   const hrefOf = useCallback((row: TableRecord) => `${base}/${row.item.record.ID}${address}`, [base, address]);
   const columns = useMemo(
     () => (isNarrow ? cardColumns(paths) : tableColumns(resource, paths, canEdit, hrefOf)),
@@ -155,25 +111,24 @@ function RecordList({ resource, list, items, pending, selection, total, result, 
       hrefOf={isNarrow ? hrefOf : undefined}
       selection={selection}
       sort={{ by: query.by, isDescending: query.isDescending, onSort: (sort) => sortBy(sort.by, sort.isDescending) }}
-      table={{ ...table, "aria-busy": pages.isStale, "aria-readonly": !canEdit, "aria-describedby": keysId }}
-      empty={empty}
+      table={{ ...table, "aria-busy": result.isStale, "aria-readonly": !canEdit, "aria-describedby": keysId }}
+      empty={<NoRecords resource={resource} list={list} suggestions={page.suggestions} />}
     />
   );
 }
 
 /** On a phone: the name, which links to the record, and the other chosen fields that have a value. */
 function cardColumns(paths: readonly string[]): readonly DataColumn<TableRecord>[] {
-  const name: DataColumn<TableRecord> = { name: "Name", label: "", isPrimary: true, render: nameIn };
-  const facts = paths
-    .filter((path) => path !== "Name")
-    .map(
-      (path): DataColumn<TableRecord> => ({
-        name: path,
-        label: fullLabelOf(path),
-        render: (row) => textIn(row, path) && <CellContent row={row} path={path} />,
-      }),
-    );
-  return [name, ...facts];
+  return ["Name", ...paths.filter((path) => path !== "Name")].map((path) => ({
+    name: path,
+    label: fullLabelOf(path),
+    isPrimary: path === "Name",
+    render: (row) =>
+      path === "Name"
+        ? nameIn(row)
+        : (textIn(row, path) || row.staged?.texts.has(path)) && <CellContent row={row} path={path} />,
+    attributes: (row) => cellAttributes(row, path, false),
+  }));
 }
 
 /** The ID, which links to the record, and a column per chosen field. */
@@ -217,10 +172,12 @@ const keysId = "table-keys";
 
 interface PagesProps extends Pick<RecordListProps, "list"> {
   readonly total: number;
+  /** Whether the list can't be edited at the moment. */
+  readonly isSaving: boolean;
 }
 
 /** What the table's keys do, which records are shown, buttons for the next and previous pages, and the number of rows per page. */
-function Pages({ list, total }: PagesProps) {
+function Pages({ list, total, isSaving }: PagesProps) {
   const isNarrow = useIsNarrow();
   const canEdit = useCan("records");
   const { page, rows } = list.query;
@@ -240,7 +197,7 @@ function Pages({ list, total }: PagesProps) {
           color="textSecondary"
           sx={{ flexGrow: 1, "&&": { whiteSpace: "normal" } }}
         >
-          {translate(canEdit ? "list.keys" : "list.keys_view")}
+          {translate(isSaving ? "list.keys_wait" : canEdit ? "list.keys" : "list.keys_view")}
         </Typography>
       )}
       <Typography variant="body2" component="label" color="textSecondary">

@@ -73,40 +73,30 @@ interface DataListProps<Row> {
 
 export function DataList<Row>(props: DataListProps<Row>) {
   const isNarrow = useIsNarrow();
-  const toggle = useToggle(props);
-  const onOpen = useLatest(props.onOpen);
-  if (props.rows.length === 0 && props.empty !== undefined) return props.empty;
-  return isNarrow && !props.isTable ? (
-    <Cards {...props} onOpen={onOpen} toggle={toggle} />
-  ) : (
-    <Table {...props} onOpen={onOpen} toggle={toggle} />
-  );
-}
-
-/** Returns a stable function that calls the latest one, or undefined if there is none. */
-function useLatest<Row>(act: ((row: Row) => void) | undefined): ((row: Row) => void) | undefined {
-  const latest = useRef(act);
-  latest.current = act;
-  const call = useRef((row: Row) => latest.current?.(row)).current;
-  return act && call;
-}
-
-type Toggle = (key: RowKey, isRange: boolean) => void;
-
-/** Returns a stable function that checks or unchecks a row. With `range` (Shift), it includes every row since the last one clicked. */
-function useToggle<Row>({ rows, rowKey, selection }: DataListProps<Row>): Toggle {
-  const latest = useRef({ rows, rowKey, selection });
-  latest.current = { rows, rowKey, selection };
+  const latest = useRef(props);
+  latest.current = props;
   const last = useRef<RowKey>(undefined);
-  return useRef<Toggle>((key, isRange) => {
-    const { rows: shown, rowKey: keyOf, selection: selected } = latest.current;
-    if (!selected) return;
-    const keys = shown.map(keyOf);
-    const [from, to] = [keys.indexOf(last.current ?? key), keys.indexOf(key)];
-    const range = isRange && from >= 0 ? keys.slice(Math.min(from, to), Math.max(from, to) + 1) : [key];
-    last.current = key;
-    selected.onChange(withKeys(selected.keys, range, !selected.keys.has(key)));
+  // They stay the same functions, so that rows needn't re-render.
+  const actions = useRef<RowActions<Row>>({
+    open: (row) => latest.current.onOpen?.(row),
+    toggle(key, isRange) {
+      const { rows, rowKey, selection } = latest.current;
+      if (!selection) return;
+      const keys = rows.map(rowKey);
+      const [from, to] = [keys.indexOf(last.current ?? key), keys.indexOf(key)];
+      const range = isRange && from >= 0 ? keys.slice(Math.min(from, to), Math.max(from, to) + 1) : [key];
+      last.current = key;
+      selection.onChange(withKeys(selection.keys, range, !selection.keys.has(key)));
+    },
   }).current;
+  if (props.rows.length === 0 && props.empty !== undefined) return props.empty;
+  return isNarrow && !props.isTable ? <Cards {...props} {...actions} /> : <Table {...props} {...actions} />;
+}
+
+interface RowActions<Row> {
+  readonly open: (row: Row) => void;
+  /** Checks or unchecks a row. With `isRange` (Shift), this includes every row since the last one clicked. */
+  readonly toggle: (key: RowKey, isRange: boolean) => void;
 }
 
 function withKeys(keys: ReadonlySet<RowKey>, changed: readonly RowKey[], isTicked: boolean): ReadonlySet<RowKey> {
@@ -118,7 +108,7 @@ function withKeys(keys: ReadonlySet<RowKey>, changed: readonly RowKey[], isTicke
   return all;
 }
 
-type ShapeProps<Row> = DataListProps<Row> & { readonly toggle: Toggle };
+type ShapeProps<Row> = DataListProps<Row> & RowActions<Row>;
 
 function Table<Row>(props: ShapeProps<Row>) {
   const { label, rows, columns, rowKey, selection, actions, table } = props;
@@ -192,14 +182,17 @@ function isSameRow(before: RowProps, after: RowProps): boolean {
 }
 
 const TableRow = memo(function TableRow({ id, row, shape, isTicked, isPale }: RowProps) {
-  const { columns, nameOf, hrefOf, onOpen, toggle, actions } = shape;
-  const openRow = onOpen && ((event: MouseEvent) => isOnControl(event) || onOpen(row));
-  const look = [isTicked && "ticked", isPale && "pale", onOpen && "openable"].filter(Boolean).join(" ");
+  const { columns, onOpen, open, actions } = shape;
+  const openRow = onOpen && ((event: MouseEvent) => isOnControl(event) || open(row));
   return (
-    <tr data-key={id} className={look || undefined} onClick={openRow}>
+    <tr
+      data-key={id}
+      className={classes(isTicked && "ticked", isPale && "pale", onOpen && "openable")}
+      onClick={openRow}
+    >
       {isTicked !== undefined && (
         <td className="tick">
-          <Tick name={nameOf(row)} id={id} isTicked={isTicked} toggle={toggle} />
+          <Tick id={id} row={row} shape={shape} isTicked={isTicked} />
         </td>
       )}
       {columns.map((column) => (
@@ -209,7 +202,7 @@ const TableRow = memo(function TableRow({ id, row, shape, isTicked, isPale }: Ro
           className={column.align === "right" ? "right" : undefined}
           {...column.attributes?.(row)}
         >
-          {column.isPrimary ? <Opener row={row} hrefOf={hrefOf} onOpen={onOpen} column={column} /> : column.render(row)}
+          <Content row={row} shape={shape} column={column} />
         </td>
       ))}
       {actions && <td className="actions">{actions(row)}</td>}
@@ -217,31 +210,34 @@ const TableRow = memo(function TableRow({ id, row, shape, isTicked, isPale }: Ro
   );
 }, isSameRow);
 
+const classes = (...names: readonly unknown[]) => names.filter(Boolean).join(" ") || undefined;
+
 /** Whether the clicked element, or one around it, handles clicks itself. A row's menus and dialogs are elsewhere in the document. */
 function isOnControl({ target, currentTarget }: MouseEvent): boolean {
   const control = (target as Element).closest("a, button, input, label, select, textarea, .MuiModal-root, .tick");
   return control !== null || !currentTarget.contains(target as Element);
 }
 
-interface OpenerProps<Row> extends Pick<DataListProps<Row>, "hrefOf" | "onOpen"> {
-  readonly row: Row;
-  readonly column: DataColumn<Row>;
+interface ContentProps extends Pick<RowProps, "row" | "shape"> {
+  readonly column: DataColumn<unknown>;
 }
 
-/** The content of the primary column, as a link or button, so that the row can be opened without a mouse. */
-function Opener<Row>({ row, column, hrefOf, onOpen }: OpenerProps<Row>) {
-  if (hrefOf)
+/** A column's content. In the primary column it's a link or button, so that the row can be opened without a mouse. */
+function Content({ row, shape: { hrefOf, onOpen, open }, column }: ContentProps) {
+  const content = column.render(row);
+  if (column.isPrimary && hrefOf)
     return (
       <RouterLink to={hrefOf(row)} className="opener">
-        {column.render(row)}
+        {content}
       </RouterLink>
     );
-  if (!onOpen) return column.render(row);
-  return (
-    <Link component="button" className="opener" onClick={() => onOpen(row)}>
-      {column.render(row)}
-    </Link>
-  );
+  if (column.isPrimary && onOpen)
+    return (
+      <Link component="button" className="opener" onClick={() => open(row)}>
+        {content}
+      </Link>
+    );
+  return content;
 }
 
 interface HeadingProps<Row> extends Pick<DataListProps<Row>, "sort"> {
@@ -273,20 +269,13 @@ function Heading<Row>({ column, sort }: HeadingProps<Row>) {
   );
 }
 
-interface TickProps {
-  readonly name: string;
-  readonly id: RowKey;
-  readonly isTicked: boolean;
-  readonly toggle: Toggle;
-}
-
-function Tick({ name, id, isTicked, toggle }: TickProps) {
+function Tick({ id, row, shape: { nameOf, toggle }, isTicked }: Omit<RowProps, "isPale">) {
   // Makes the whole label clickable.
   return (
     <label>
       <input
         type="checkbox"
-        aria-label={translate("list.tick", { name })}
+        aria-label={translate("list.tick", { name: nameOf(row) })}
         checked={isTicked}
         onChange={({ nativeEvent }) => toggle(id, (nativeEvent as PointerEvent).shiftKey)}
       />
@@ -342,26 +331,25 @@ function Cards<Row>(props: ShapeProps<Row>) {
 }
 
 const CardOf = memo(function CardOf({ id, row, shape, isTicked, isPale }: RowProps) {
-  const { columns, nameOf, hrefOf, onOpen, actions, toggle } = shape;
-  const facts = columns.filter(({ isPrimary }) => !isPrimary);
-  const look = [isTicked && "ticked", isPale && "pale"].filter(Boolean).join(" ");
+  const { columns, nameOf, actions } = shape;
   return (
-    <li className={look || undefined} aria-label={nameOf(row)}>
+    <li className={classes(isTicked && "ticked", isPale && "pale")} aria-label={nameOf(row)}>
       {isTicked !== undefined && (
         <div className="tick">
-          <Tick name={nameOf(row)} id={id} isTicked={isTicked} toggle={toggle} />
+          <Tick id={id} row={row} shape={shape} isTicked={isTicked} />
         </div>
       )}
       <div className="content">
-        {columns.map((column) =>
-          column.isPrimary ? (
-            <div key={column.name} className="primary">
-              <Opener row={row} column={column} hrefOf={hrefOf} onOpen={onOpen} />
-            </div>
-          ) : null,
-        )}
-        {facts.map((column) => (
-          <Fact key={column.name} column={column} row={row} />
+        {[...columns].sort(primaryFirst).map((column) => (
+          <div
+            key={column.name}
+            className={classes(column.isPrimary ? "primary" : "fact", column.attributes?.(row).className)}
+          >
+            {!column.isPrimary && column.label && <span className="label">{column.label}</span>}
+            <span>
+              <Content row={row} shape={shape} column={column} />
+            </span>
+          </div>
         ))}
       </div>
       {actions && <div className="actions">{actions(row)}</div>}
@@ -369,16 +357,9 @@ const CardOf = memo(function CardOf({ id, row, shape, isTicked, isPale }: RowPro
   );
 }, isSameRow);
 
-function Fact<Row>({ column, row }: { readonly column: DataColumn<Row>; readonly row: Row }) {
-  const content = column.render(row);
-  if (content === "" || content === null || content === undefined) return null;
-  return (
-    <div className="fact">
-      {column.label && <span className="label">{column.label}</span>}
-      <span>{content}</span>
-    </div>
-  );
-}
+type Primary = { readonly isPrimary?: boolean };
+const primaryFirst = ({ isPrimary: one = false }: Primary, { isPrimary: other = false }: Primary) =>
+  Number(other) - Number(one);
 
 const sharedStyle = (theme: Theme) => ({
   border: 1,
@@ -400,18 +381,14 @@ const sharedStyle = (theme: Theme) => ({
   "& .lines small, & .lines code": { color: "text.secondary", fontSize: 12 },
   // A long text takes two lines.
   "& .text": { display: "-webkit-box", WebkitBoxOrient: "vertical", WebkitLineClamp: "2", overflow: "hidden" },
+  // For those who don't see the colours, and for screen readers, cells also have marks.
+  "& .staged": { bgcolor: "color-mix(in srgb, #eab308 22%, transparent)" },
+  "& .faulty": { bgcolor: `color-mix(in srgb, ${theme.palette.error.main} 14%, transparent)` },
+  "& .staged::after": { content: `"●" / "${translate("list.edited")}"`, fontSize: 10, lineHeight: 1 },
+  "& .faulty::after": { content: `"▲" / "${translate("list.invalid")}"`, fontSize: 10, lineHeight: 1 },
+  "& .fault": { display: "block", color: "error.main", fontSize: 12 },
   "& .pale": { color: "text.secondary" },
   "& .ticked": { bgcolor: "action.selected" },
-});
-
-/** The mark of a cell, for those who don't see its colour, and for screen readers. */
-const mark = (shape: string, text: string) => ({
-  content: `"${shape}" / "${text}"`,
-  position: "absolute",
-  top: 1,
-  right: 3,
-  fontSize: 10,
-  lineHeight: 1,
 });
 
 /** The table as a grid (records/cell-editing.tsx): its headings stay in view, cells show that they're staged or rejected, and the input covers the text. */
@@ -429,13 +406,9 @@ const gridStyle = {
   "& > [role=grid] td .opener::after": { content: '""', position: "absolute", inset: 0 },
   "& td.editable": { cursor: "text" },
   "& td:is(.editable, .staged, .faulty)": { position: "relative" },
+  "& td:is(.staged, .faulty)::after": { position: "absolute", top: 1, right: 3 },
   "& td.editable:hover": { boxShadow: "inset 0 0 0 1px", color: "text.primary" },
   "& td:focus": { outline: "2px solid", outlineColor: "primary.main", outlineOffset: "-2px !important" },
-  "& td.staged": { bgcolor: "color-mix(in srgb, var(--staged) 22%, transparent)" },
-  "& td.staged::after": mark("●", translate("list.edited")),
-  "& td.faulty": { bgcolor: "color-mix(in srgb, var(--faulty) 14%, transparent)" },
-  "& td.faulty::after": mark("▲", translate("list.invalid")),
-  "& td .fault": { display: "block", color: "error.main", fontSize: 12 },
   "& td.editing > span": { visibility: "hidden" },
   "& td.editing > input": {
     position: "absolute",
@@ -457,8 +430,6 @@ const tableStyle: SxProps<Theme> = [
   sharedStyle,
   (theme) => ({
     overflowX: "auto",
-    "--staged": "#eab308",
-    "--faulty": theme.palette.error.main,
     "& > table": { width: "100%", borderCollapse: "collapse", fontSize: 14, fontVariantNumeric: "tabular-nums" },
     "& > table > * > tr > *": {
       height: 36,
@@ -524,7 +495,7 @@ const cardsStyle: SxProps<Theme> = [
     "& .primary .opener::after": { content: '""', position: "absolute", inset: 0 },
     "& .tick, & .actions, & .fact :is(a, button)": { position: "relative", zIndex: 1 },
     "& .fact": { display: "flex", justifyContent: "space-between", gap: 2, color: "text.secondary", mt: 0.25 },
-    "& .fact:has(.lines:empty)": { display: "none" },
+    "& .fact:has(> span:last-child:empty, .lines:empty)": { display: "none" },
     "& .fact > span": { minWidth: 0, textAlign: "right" },
     "& .fact > .label": { flexShrink: 0, textAlign: "left" },
     "& .actions": { flexShrink: 0, pt: 0.5, pr: 0.5 },
