@@ -8,6 +8,7 @@ import {
   FormControl,
   FormControlLabel,
   FormLabel,
+  Link,
   Radio,
   RadioGroup,
   Stack,
@@ -20,7 +21,8 @@ import type { HttpError } from "../api/call-api.ts";
 import { OldAndNewValue } from "../history/description.tsx";
 import { DialogFrame } from "../shell/dialog-frame.tsx";
 import { notify } from "../shell/notices.tsx";
-import { useSiteName } from "../shell/site-context.ts";
+import { Link as RouterLink } from "../shell/router.tsx";
+import { useSession, useSiteName } from "../shell/site-context.ts";
 import { useAttempt } from "../shell/site-data.ts";
 import { askBeforeLoss, isSaveKey, useEditKeys, useUnsaved } from "../shell/unsaved.ts";
 import { differences, fullLabelOf, textAt } from "../text/fields.ts";
@@ -34,10 +36,10 @@ import {
   choose,
   conflictsIn,
   countEdits,
+  countFaults,
   countUndecided,
   discardEdits,
   type Edit,
-  hasFaults,
   markProblem,
   nothingStaged,
   type Place,
@@ -82,7 +84,7 @@ export function usePending(resource: ResourceInfo) {
       },
       [resource, lastEdited],
     ),
-    bar: count > 0 && <PendingBar staged={staged} onChange={setStaged} saving={saving} />,
+    bar: count > 0 && <PendingBar resource={resource} staged={staged} onChange={setStaged} saving={saving} />,
     /** Drops the edits of records that were deleted, or saved by a form. */
     forget: useCallback((ids: readonly number[]) => setStaged((before) => discardEdits(before, ids)), []),
   };
@@ -107,7 +109,7 @@ export function useSave(
     if (countUndecided(staged) > 0) return setOpen(true);
     try {
       const resolved = resolveConflicts(staged, resource);
-      if (hasFaults(resolved)) throw new Error(translate("record.pending_faulty"));
+      if (countFaults(resolved) > 0) throw new Error(translate("record.pending_faulty"));
       setStaged(resolved);
       // Perhaps only others' values were chosen.
       const isUnchanged = staged.records.size > 0 && resolved.records.size === 0;
@@ -148,6 +150,7 @@ function useFocusAfter(isNothingStaged: boolean) {
 }
 
 interface PendingBarProps {
+  readonly resource: ResourceInfo;
   readonly staged: StagedEdits;
   readonly onChange: SetStaged;
   readonly saving: ReturnType<typeof useSave>;
@@ -174,6 +177,7 @@ const barStyle = {
 function PendingBar(props: PendingBarProps) {
   const { save, setOpen, clearFault, isSaving } = props.saving;
   const count = countEdits(props.staged);
+  const faulty = countFaults(props.staged);
   function discardAll() {
     props.onChange(nothingStaged);
     clearFault();
@@ -184,9 +188,11 @@ function PendingBar(props: PendingBarProps) {
         <Typography role="status" sx={{ fontWeight: 600 }}>
           {translate("record.pending", { smart_count: count, count: toNumber(count) })}
         </Typography>
-        <Typography variant="body2" color="textSecondary" sx={{ display: { xs: "none", md: "block" } }}>
-          {translate("record.pending_explain")}
-        </Typography>
+        {faulty > 0 && (
+          <Typography role="status" color="error">
+            {translate("record.pending_invalid", { count: toNumber(faulty) })}
+          </Typography>
+        )}
         <Box sx={{ flexGrow: 1 }} />
         <Button size="small" onClick={() => setOpen(true)}>
           {translate("record.pending_show")}
@@ -210,7 +216,7 @@ export function StagedDialog(props: PendingBarProps) {
 const step = 50;
 
 /** Shows the staged edits, record by record. Those that can't be saved as they are come first. */
-function OpenStagedDialog({ staged, onChange, saving }: PendingBarProps) {
+function OpenStagedDialog({ resource, staged, onChange, saving }: PendingBarProps) {
   const { save, setOpen, fault, isSaving } = saving;
   const [shown, setShown] = useState(step);
   const close = () => setOpen(false);
@@ -224,11 +230,12 @@ function OpenStagedDialog({ staged, onChange, saving }: PendingBarProps) {
   const isBad = ({ faults, conflict }: StagedRecord) => faults.size > 0 || conflict !== undefined;
   const ordered = [...records.filter(isBad), ...records.filter((record) => !isBad(record))];
   const undecided = countUndecided(staged);
+  const isBlocked = undecided > 0 || countFaults(staged) > 0;
   const more = ordered.length - shown;
   function onKeyDown(event: KeyPress) {
     if (!isSaveKey(event)) return;
     event.preventDefault();
-    if (undecided === 0) void save();
+    if (!isBlocked) void save();
   }
   const buttons = (
     <>
@@ -238,7 +245,7 @@ function OpenStagedDialog({ staged, onChange, saving }: PendingBarProps) {
         </Typography>
       )}
       <Button onClick={close}>{translate("general.close")}</Button>
-      <Button variant="contained" disabled={isSaving || records.length === 0 || undecided > 0} onClick={save}>
+      <Button variant="contained" disabled={isSaving || records.length === 0 || isBlocked} onClick={save}>
         {translate(isSaving ? "record.pending_saving" : "general.save")}
       </Button>
     </>
@@ -263,7 +270,14 @@ function OpenStagedDialog({ staged, onChange, saving }: PendingBarProps) {
           </Stack>
         )}
         {ordered.slice(0, shown).map((record) => (
-          <PendingRecord key={record.base.record.ID} staged={record} onDrop={drop} onChoose={decide} />
+          <PendingRecord
+            key={record.base.record.ID}
+            resource={resource}
+            staged={record}
+            onClose={close}
+            onDrop={drop}
+            onChoose={decide}
+          />
         ))}
         {more > 0 && (
           <Button onClick={() => setShown(shown + step)}>
@@ -276,14 +290,17 @@ function OpenStagedDialog({ staged, onChange, saving }: PendingBarProps) {
 }
 
 interface PendingRecordProps {
+  readonly resource: ResourceInfo;
   readonly staged: StagedRecord;
+  readonly onClose: () => void;
   /** Discards a record's edits. */
   readonly onDrop: (id: number) => void;
   /** Chooses whose value a field keeps. */
   readonly onChoose: (choice: Choice, at: Place) => void;
 }
 
-function PendingRecord({ staged, onDrop, onChoose }: PendingRecordProps) {
+function PendingRecord({ resource, staged, onClose, onDrop, onChoose }: PendingRecordProps) {
+  const siteName = useSiteName();
   const { base, texts, faults, conflict, choices } = staged;
   const { ID: id } = base.record;
   const name = showInvisible(textAt(base.record, "Name")) || `#${id}`;
@@ -297,7 +314,14 @@ function PendingRecord({ staged, onDrop, onChoose }: PendingRecordProps) {
   return (
     <Box component="section" aria-label={name} sx={recordStyle}>
       <Stack direction="row" useFlexGap spacing={1} sx={{ alignItems: "baseline", flexWrap: "wrap" }}>
-        <Typography sx={{ fontWeight: 600, overflowWrap: "anywhere" }}>{name}</Typography>
+        <Link
+          component={RouterLink}
+          to={`/${siteName}/${resource.path}/${id}`}
+          onClick={onClose}
+          sx={{ fontWeight: 600, overflowWrap: "anywhere" }}
+        >
+          {name}
+        </Link>
         <Typography variant="body2" color="textSecondary">
           {translate("record.id", { id })}
         </Typography>
@@ -372,9 +396,11 @@ function FieldChoice({ field, chosen, onChoose }: FieldChoiceProps) {
 }
 
 function ChangedBy({ conflict: { record, changed } }: { readonly conflict: ConflictInfo }) {
+  const { operator } = useSession();
   const key = record === null ? "record.deleted_by" : "record.changed_by";
   if (!changed) return translate(record === null ? "record.deleted_meanwhile" : "record.changed_meanwhile");
-  const name = showInvisible(changed.name ?? changed.actor);
+  const isOwn = changed.actor.startsWith("console:") && changed.name === operator;
+  const name = isOwn ? translate("record.you") : showInvisible(changed.name ?? changed.actor);
   return (
     <>
       {translate(key, { name })} <When at={changed.at} />.

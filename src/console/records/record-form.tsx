@@ -111,7 +111,7 @@ function RecordTabs({ resource, item, first, onLeave, onForget }: RecordTabsProp
       {isDeleting && (
         <DeleteDialog resource={resource} ids={[id]} onDone={form.leave} onClose={() => setDeleting(false)} />
       )}
-      <StagedDialog staged={staged} onChange={setStaged} saving={saving} />
+      <StagedDialog resource={resource} staged={staged} onChange={setStaged} saving={saving} />
     </>
   );
 }

@@ -37,7 +37,13 @@ export function RecordTable({ resource }: RecordTableProps) {
   useKnownPage(list, page?.total);
   return (
     <Box sx={pageStyle}>
-      <Toolbar resource={resource} list={list} found={page?.total} size={result.size} selected={selection.actions} />
+      <Toolbar
+        resource={resource}
+        list={list}
+        found={result.isStale ? undefined : page?.total}
+        size={result.size}
+        selected={selection.actions}
+      />
       {!page && (result.error ? <ReadFailed error={result.error} onRetry={result.refetch} /> : <LoadingLines />)}
       {page && (
         <RecordList
@@ -111,7 +117,12 @@ function RecordList({ resource, list, page, result, pending, selection }: Record
       hrefOf={isNarrow ? hrefOf : undefined}
       selection={selection}
       sort={{ by: query.by, isDescending: query.isDescending, onSort: (sort) => sortBy(sort.by, sort.isDescending) }}
-      table={{ ...table, "aria-busy": result.isStale, "aria-readonly": !canEdit, "aria-describedby": keysId }}
+      table={{
+        ...table,
+        "aria-busy": result.isStale || pending.isSaving,
+        "aria-readonly": !canEdit,
+        "aria-describedby": keysId,
+      }}
       empty={<NoRecords resource={resource} list={list} suggestions={page.suggestions} />}
     />
   );
@@ -169,6 +180,8 @@ function tableColumns(
 }
 
 const keysId = "table-keys";
+/** The keys are only of interest once the table has the focus. */
+const shownInTable = { "main:has([role=grid]:focus-within) &": { visibility: "visible" } };
 
 interface PagesProps extends Pick<RecordListProps, "list"> {
   readonly total: number;
@@ -195,7 +208,12 @@ function Pages({ list, total, isSaving }: PagesProps) {
           id={keysId}
           variant="body2"
           color="textSecondary"
-          sx={{ flexGrow: 1, "&&": { whiteSpace: "normal" } }}
+          sx={{
+            flexGrow: 1,
+            "&&": { whiteSpace: "normal" },
+            visibility: isSaving ? "visible" : "hidden",
+            ...shownInTable,
+          }}
         >
           {translate(isSaving ? "list.keys_wait" : canEdit ? "list.keys" : "list.keys_view")}
         </Typography>

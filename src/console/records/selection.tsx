@@ -107,7 +107,7 @@ export function useSelection({ resource, list, page, onDeleted }: SelectionProps
     open?.kind === "delete" ? (
       <DeleteDialog {...shared} ids={open.ids} onDone={() => finishDelete(open.ids)} />
     ) : (
-      open && <SetFieldDialog {...shared} target={ids ? { ids } : { search }} count={count} onDone={clear} />
+      open && <SetFieldDialog {...shared} target={ids ? { ids } : { search }} count={count} />
     );
   return { ticks, actions, dialog };
 }
@@ -170,7 +170,6 @@ interface SetFieldProps {
   readonly target: Pick<SetFieldBody, "ids" | "search">;
   /** Number of records in the target. */
   readonly count: number;
-  readonly onDone: () => void;
   readonly onClose: () => void;
 }
 
@@ -178,7 +177,7 @@ interface SetFieldProps {
 const delayMs = 250;
 
 /** Asks for a field and its value, and sets it in all of the records, in one run that can be undone. */
-function SetFieldDialog({ resource, target, count, onDone, onClose }: SetFieldProps) {
+function SetFieldDialog({ resource, target, count, onClose }: SetFieldProps) {
   const writes = useRecordWrites(resource.path);
   const [field, setField] = useState("");
   const [value, setValue] = useState("");
@@ -188,13 +187,12 @@ function SetFieldDialog({ resource, target, count, onDone, onClose }: SetFieldPr
   const isAsked = info !== undefined && ownFault === undefined;
   const { result, error, askAgainAfter } = useDryRun(resource.path, body, isAsked);
   const [refused] = result?.faults ?? [];
-  const fault = value === "" && !info?.required ? undefined : (ownFault ?? (refused && describeFault(refused)));
+  const fault = value === "" ? undefined : (ownFault ?? (refused && describeFault(refused)));
   const changed = result && result.faults.length === 0 ? result.changed : 0;
   const name = count === 1 ? resource.singular : resource.plural;
   async function confirm() {
     // Others may have changed the records, or which of them match the search.
     await writes.setField({ ...body, digest: result?.digest }).catch(askAgainAfter);
-    onDone();
   }
   return (
     <ActionDialog
@@ -221,7 +219,7 @@ function SetFieldDialog({ resource, target, count, onDone, onClose }: SetFieldPr
         label={translate("record.set_value")}
         value={value}
         error={fault !== undefined}
-        helperText={fault ?? translate("record.set_empty")}
+        helperText={fault ?? translate(info?.required ? "record.required" : "record.set_empty")}
         onChange={setValue}
         input={{ dir: "auto", autoComplete: "off" }}
       />

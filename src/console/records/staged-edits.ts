@@ -156,8 +156,8 @@ function without<T>(map: ReadonlyMap<string, T>, path: string): Map<string, T> {
   return rest;
 }
 
-export function hasFaults({ records }: StagedEdits): boolean {
-  return [...records.values()].some(({ faults }) => faults.size > 0);
+export function countFaults({ records }: StagedEdits): number {
+  return [...records.values()].reduce((sum, { faults }) => sum + faults.size, 0);
 }
 
 export function toChanges({ records }: StagedEdits): ChangesBody {

@@ -17,7 +17,7 @@ import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { sitePath } from "../api/call-api.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
-import { ActionMenu, useMenu } from "../shell/action-menu.tsx";
+import { useMenu } from "../shell/action-menu.tsx";
 import { Choice, TextInput } from "../shell/fields.tsx";
 import {
   AddIcon,
@@ -30,7 +30,7 @@ import {
   ViewsIcon,
 } from "../shell/icons.tsx";
 import { notify } from "../shell/notices.tsx";
-import { Link, navigate } from "../shell/router.tsx";
+import { Link } from "../shell/router.tsx";
 import { useCan, useDeclared, useSiteName } from "../shell/site-context.ts";
 import { forScreenReaders, useIsNarrow } from "../shell/theme.ts";
 import { fullLabelOf } from "../text/fields.ts";
@@ -56,9 +56,21 @@ const rowStyle = {
   flexWrap: { xs: "wrap", md: "nowrap" },
 } as const;
 
+/** @param selected the actions on selected records, if there are any */
 export function Toolbar({ selected, ...props }: ToolbarProps & { readonly selected: ReactNode }) {
-  const { resource, list } = props;
+  const { resource, list, found } = props;
   const isNarrow = useIsNarrow();
+  const exported = [[translate("record.view_all", { name: resource.plural }), {}] as const];
+  const { search } = list.query;
+  if (search !== "" && found)
+    exported.unshift([translate("record.export_found", { count: toNumber(found) }), { search }]);
+  const menus = (
+    <>
+      <ViewsMenu resource={resource} list={list} />
+      <ColumnsMenu resource={resource} list={list} />
+      {!selected && <ExportMenu resource={resource} list={list} choices={exported} />}
+    </>
+  );
   return (
     <Stack direction="row" useFlexGap spacing={1} sx={rowStyle}>
       <Typography
@@ -69,70 +81,55 @@ export function Toolbar({ selected, ...props }: ToolbarProps & { readonly select
         {capitalize(resource.plural)}
       </Typography>
       {!isNarrow && <Search list={list} />}
-      {selected || <ListActions {...props} />}
+      {selected || (
+        <>
+          <Count {...props} />
+          <Box sx={{ flexGrow: 1 }} />
+          {!isNarrow && menus}
+          <NewButton resource={resource} list={list} />
+        </>
+      )}
       {isNarrow && (
         <>
           <Search list={list} />
           <SortChoice resource={resource} list={list} />
-          <Box sx={{ alignSelf: "end" }}>
-            <ColumnsMenu resource={resource} list={list} />
-          </Box>
+          {menus}
         </>
       )}
     </Stack>
   );
 }
 
-function ListActions({ resource, list, found, size }: ToolbarProps) {
-  const { singular, path } = resource;
+function NewButton({ resource: { singular, path }, list }: Pick<ToolbarProps, "resource" | "list">) {
   const siteName = useSiteName();
   const isNarrow = useIsNarrow();
-  const canEdit = useCan("records");
-  const exported = [[translate("record.view_all", { name: resource.plural }), {}] as const];
-  const { search } = list.query;
-  if (search !== "" && found)
-    exported.unshift([translate("record.export_found", { count: toNumber(found) }), { search }]);
+  const text = translate("record.new", { name: singular });
+  if (!useCan("records")) return null;
   return (
-    <>
-      <Count resource={resource} list={list} found={found} size={size} />
-      <Box sx={{ flexGrow: 1 }} />
-      {!isNarrow && <ViewsMenu resource={resource} list={list} />}
-      {!isNarrow && <ColumnsMenu resource={resource} list={list} />}
-      {!isNarrow && <ExportMenu resource={resource} list={list} choices={exported} />}
-      <ActionMenu
-        label={translate("record.more")}
-        actions={["import"]}
-        textOf={() => translate("record.import")}
-        onChoose={() => navigate(`/${siteName}/import?resource=${path}`)}
-      />
-      {canEdit && (
-        <Button
-          component={Link}
-          to={`/${siteName}/${path}/create${list.address}`}
-          variant="contained"
-          data-shortcut="new"
-          startIcon={isNarrow ? undefined : <AddIcon />}
-          aria-label={translate("record.new", { name: singular })}
-          sx={{
-            whiteSpace: "nowrap",
-            flexShrink: 0,
-            minWidth: isNarrow ? 44 : undefined,
-            px: isNarrow ? 1 : undefined,
-          }}
-        >
-          {isNarrow ? <AddIcon /> : translate("record.new", { name: singular })}
-        </Button>
-      )}
-    </>
+    <Button
+      component={Link}
+      to={`/${siteName}/${path}/create${list.address}`}
+      variant="contained"
+      data-shortcut="new"
+      startIcon={isNarrow ? undefined : <AddIcon />}
+      aria-label={text}
+      sx={{ whiteSpace: "nowrap", flexShrink: 0, ...(isNarrow ? iconStyle : {}) }}
+    >
+      {isNarrow ? <AddIcon /> : text}
+    </Button>
   );
 }
 
+/** A button with only an icon, on a phone. */
+const iconStyle = { minWidth: 44, px: 1 };
+
 /** The number of all records, and of those that match the search. */
 function Count({ resource, list, found, size }: ToolbarProps) {
+  const isNarrow = useIsNarrow();
   const [count, all] = [found, size].map((number) => (number === undefined ? "" : toNumber(number)));
   const isSearched = list.query.search !== "" && found !== undefined;
   const key = isSearched ? "record.count_found" : "record.count";
-  const name = (isSearched ? size : found) === 1 ? resource.singular : resource.plural;
+  const name = isNarrow ? "" : (isSearched ? size : found) === 1 ? resource.singular : resource.plural;
   const text = found === undefined ? "" : translate(key, { count: count ?? "", all: all ?? "", name });
   return (
     <Typography
@@ -203,10 +200,18 @@ interface MenuButtonProps {
 
 function MenuButton({ text, icon, children }: MenuButtonProps) {
   const { button, menu, close } = useMenu();
+  const isNarrow = useIsNarrow();
   return (
     <>
-      <Button color="inherit" size="small" startIcon={icon} sx={{ flexShrink: 0 }} {...button}>
-        {text}
+      <Button
+        color="inherit"
+        size="small"
+        startIcon={isNarrow ? undefined : icon}
+        aria-label={text}
+        sx={{ flexShrink: 0, ...(isNarrow ? iconStyle : {}) }}
+        {...button}
+      >
+        {isNarrow ? icon : text}
       </Button>
       <Menu {...menu}>{children(close)}</Menu>
     </>
@@ -289,7 +294,7 @@ function SortChoice({ resource, list }: Pick<ToolbarProps, "resource" | "list">)
       value={isDescending ? `-${by}` : by}
       options={options}
       onChange={(value) => list.sortBy(value.replace(/^-/, ""), value.startsWith("-"))}
-      sx={{ m: 0, flex: 1 }}
+      sx={{ m: 0, flex: 1, minWidth: 0 }}
     />
   );
 }
@@ -327,7 +332,7 @@ function ViewsMenu({ resource, list }: Pick<ToolbarProps, "resource" | "list">) 
             )),
             <Divider key="line" />,
             <MenuItem key="save" dense disabled={list.address === ""} onClick={then(() => setNaming(true))}>
-              {translate(list.address === "" ? "record.view_nothing" : "record.view_save")}
+              {translate("record.view_save")}
             </MenuItem>,
             shown && (
               <MenuItem key="remove" dense onClick={then(removeShown)}>

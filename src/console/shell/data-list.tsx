@@ -393,6 +393,7 @@ const sharedStyle = (theme: Theme) => ({
 
 /** The table as a grid (records/cell-editing.tsx): its headings stay in view, cells show that they're staged or rejected, and the input covers the text. */
 const gridStyle = {
+  "& > [aria-busy=true] > tbody": { opacity: 0.6 },
   "& > [role=grid] > thead > tr > *": {
     position: "sticky",
     top: 0,

@@ -42,7 +42,7 @@ describe("a change by another operator during an edit", () => {
   test("is shown with the original and the operator's own value, and nothing is saved before a value is chosen", async () => {
     const id = await edit("Acme");
     await view.button("Save").click();
-    await dialog().getByText("Someone else edited this record").waitFor();
+    await dialog().getByText("This record has changed").waitFor();
     await dialog().getByText("Before: Acme", { exact: true }).waitFor();
     await dialog().getByText("1 choice left").waitFor();
     for (const name of ["Theirs: Acme of ben", "Yours: Acme of anna"])

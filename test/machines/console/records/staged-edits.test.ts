@@ -7,10 +7,10 @@ import {
   choose,
   conflictsIn,
   countEdits,
+  countFaults,
   countUndecided,
   discardEdits,
   type Edit,
-  hasFaults,
   markProblem,
   maxStagedRecords,
   newId,
@@ -79,7 +79,7 @@ describe("staged edits", () => {
     const wrong = staged(edit("Address.Country", "Norway"), edit("Name", ""));
     expect([...(wrong.records.get(1)?.faults.keys() ?? [])].sort()).toEqual(["Address.Country", "Name"]);
     const corrected = stageEdits(wrong, [edit("Address.Country", "NO"), edit("Name", "A")], resource);
-    expect([hasFaults(wrong), hasFaults(corrected)]).toEqual([true, false]);
+    expect([countFaults(wrong), countFaults(corrected)]).toEqual([1, 0]);
   });
 
   describe("more than a request can save: refused", () => {

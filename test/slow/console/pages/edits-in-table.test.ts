@@ -167,7 +167,7 @@ test("pasted rows continue on the next pages, as one step, and a paste that does
   const first = records[0].record.ID;
   const start = cell(first, "AccountNumber");
   await paste(start, Array.from({ length: 22 }, (_, row) => `M-${row}`).join("\r\n"));
-  await said("Pasted into 22 rows, 12 of them on the next pages");
+  await said("Pasted into 22 rows, 12 of them");
   await pending(22);
   await button("Go to next page").click();
   await button("Go to next page").click();
@@ -257,7 +257,7 @@ describe("a record that someone else has changed meanwhile", () => {
     for (const id of [6, 7])
       await ben.change(brandsPath, id, { AccountNumber: `theirs ${id}`, Address: { Town: "Bensham" } });
     await button("Save").click();
-    await dialog().getByText("Someone else edited some of these records").waitFor();
+    await dialog().getByText("Some of these records have changed").waitFor();
     const section = dialog().getByRole("region", { name: "Fernhill" });
     await section.getByText(/ben changed this/).waitFor();
     await section.getByText("Before: empty").waitFor();
