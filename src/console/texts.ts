@@ -773,7 +773,6 @@ export const texts = {
     export_xlsx: "%{what} (Excel)",
     id: "ID %{id}",
     last_row: "This is the last row. Press Enter to edit the cell again.",
-    map: "Show on a map",
     mine: "Yours",
     missing: "The %{name} %{id} doesn’t exist. It may have been deleted; see History.",
     new: "New %{name}",
@@ -828,8 +827,6 @@ export const texts = {
     set_value: "New value",
     set_which: "Field",
     shown: "%{from}–%{to} of %{count}",
-    text_too_long:
-      "Nothing was changed. %{field} of “%{name}” can have up to %{max} characters, and this text has %{length}.",
     theirs: "Theirs",
     too_long: "Use %{max} characters or fewer.",
     invalid_email: "Use an e-mail address, such as ada@shop.example.",

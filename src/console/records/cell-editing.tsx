@@ -24,7 +24,7 @@ import { shorten, showInvisible, translate } from "../text/translate.ts";
 import { countPages, type ListState } from "./list-state.ts";
 import type { usePending } from "./pending-edits.tsx";
 import type { useRecordPage } from "./record-data.ts";
-import { isTooLong, type Place, parseCells, type StagedRecord, toEdits } from "./staged-edits.ts";
+import { type Place, parseCells, type StagedRecord, toEdits } from "./staged-edits.ts";
 
 interface Editor {
   readonly item: RecordResponse;
@@ -361,7 +361,7 @@ async function paste(context: Context, event: ClipboardEvent): Promise<void> {
   if (!cell || !isEditable(cell) || text === "") return;
   const { rows, list, pending } = context.latest.current;
   if (isEditorInput(event.target)) {
-    if (/^[^\t\r\n]*[\r\n]*$/.test(text) && !isTooLong(text)) return;
+    if (/^[^\t\r\n]*[\r\n]*$/.test(text)) return;
     end(context, event.target.value);
     cell.focus();
   }

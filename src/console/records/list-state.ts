@@ -7,7 +7,6 @@ import { useAddress } from "../shell/router.tsx";
 import { useDeclared } from "../shell/site-context.ts";
 import { useStored } from "../shell/stored.ts";
 import { groupOf } from "../text/fields.ts";
-import { groupedColumns } from "./known-fields.tsx";
 import type { PageQuery } from "./record-data.ts";
 
 export const rowChoices = [10, 25, 50, 100];
@@ -128,5 +127,5 @@ function toParameters(shown: Shown): Record<string, string | undefined> {
 /** Returns the columns shown by default: the first four fields outside of groups, town and country. */
 function defaultColumns(paths: readonly string[]): string[] {
   const own = paths.filter((path) => groupOf(path) === "");
-  return [...own.slice(0, 4), ...groupedColumns(paths)];
+  return [...own.slice(0, 4), ...paths.filter((path) => /\.(Town|Country)$/.test(path))];
 }

@@ -40,10 +40,11 @@ import {
   countUndecided,
   discardEdits,
   type Edit,
+  fullText,
+  isTooMuch,
   markProblem,
   nothingStaged,
   type Place,
-  refusalOf,
   resolveConflicts,
   type StagedEdits,
   type StagedRecord,
@@ -73,9 +74,8 @@ export function usePending(resource: ResourceInfo) {
     /** Stages edits as one step, and returns whether there was room for them. */
     stage: useCallback(
       (edits: readonly Edit[]) => {
-        const refusal = refusalOf(stageEdits(latest.current, edits, resource), edits, resource);
-        if (refusal) {
-          notify(refusal, "warning");
+        if (isTooMuch(stageEdits(latest.current, edits, resource))) {
+          notify(fullText(), "warning");
           return false;
         }
         lastEdited.current = edits[0];
@@ -175,7 +175,7 @@ const barStyle = {
 } as const;
 
 function PendingBar(props: PendingBarProps) {
-  const { save, setOpen, clearFault, isSaving } = props.saving;
+  const { save, isOpen, setOpen, clearFault, isSaving } = props.saving;
   const count = countEdits(props.staged);
   const faulty = countFaults(props.staged);
   function discardAll() {
@@ -204,19 +204,15 @@ function PendingBar(props: PendingBarProps) {
           {translate(isSaving ? "record.pending_saving" : "general.save")}
         </Button>
       </Stack>
-      <StagedDialog {...props} />
+      {isOpen && <StagedDialog {...props} />}
     </>
   );
-}
-
-export function StagedDialog(props: PendingBarProps) {
-  return props.saving.isOpen ? <OpenStagedDialog {...props} /> : null;
 }
 
 const step = 50;
 
 /** Shows the staged edits, record by record. Those that can't be saved as they are come first. */
-function OpenStagedDialog({ resource, staged, onChange, saving }: PendingBarProps) {
+export function StagedDialog({ resource, staged, onChange, saving }: PendingBarProps) {
   const { save, setOpen, fault, isSaving } = saving;
   const [shown, setShown] = useState(step);
   const close = () => setOpen(false);
@@ -306,10 +302,17 @@ function PendingRecord({ resource, staged, onClose, onDrop, onChoose }: PendingR
   const name = showInvisible(textAt(base.record, "Name")) || `#${id}`;
   const whole = faults.get("");
   const conflicting = conflictsIn(staged);
-  const isChoice = (path: string) => conflicting.some((field) => field.path === path);
-  const theirs = conflict?.record
-    ? differences(base.record, conflict.record).filter(({ path }) => !isChoice(path))
-    : [];
+  const mine = [...texts].map(([path, text]) => ({
+    path,
+    before: textAt(base.record, path),
+    after: text,
+    fault: faults.get(path),
+    isMine: true,
+  }));
+  const theirs = conflict?.record ? differences(base.record, conflict.record) : [];
+  const others = [...mine, ...theirs.map((field) => ({ ...field, fault: undefined, isMine: false }))].filter(
+    ({ path, fault }) => fault || !conflicting.some((field) => field.path === path),
+  );
   const dropText = translate(conflict ? "record.discard_mine" : "record.pending_drop");
   return (
     <Box component="section" aria-label={name} sx={recordStyle}>
@@ -345,23 +348,14 @@ function PendingRecord({ resource, staged, onClose, onDrop, onChoose }: PendingR
         />
       ))}
       <Box component="dl">
-        {[...texts]
-          .filter(([path]) => !isChoice(path) || faults.has(path))
-          .map(([path, text]) => (
-            <Box key={path} className="field">
-              <dt>{fullLabelOf(path)}</dt>
-              <dd>
-                <OldAndNewValue before={textAt(base.record, path)} after={text} />
-                {text === "" && <em>{translate("record.empty_value")}</em>}
-                {faults.has(path) && <div className="fault">{faults.get(path)}</div>}
-              </dd>
-            </Box>
-          ))}
-        {theirs.map(({ path, before, after }) => (
-          <Box key={path} className="field">
+        {others.map(({ path, before, after, fault, isMine }) => (
+          <Box key={`${path} ${isMine}`} className="field">
             <dt>{fullLabelOf(path)}</dt>
             <dd>
-              {translate("record.theirs")}: <OldAndNewValue before={before} after={after} />
+              {conflict && `${translate(isMine ? "record.mine" : "record.theirs")}: `}
+              <OldAndNewValue before={before} after={after} />
+              {after === "" && <em>{translate("record.empty_value")}</em>}
+              {fault && <div className="fault">{fault}</div>}
             </dd>
           </Box>
         ))}

@@ -15,7 +15,6 @@ import { useCan } from "../shell/site-context.ts";
 import { isSaveKey, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { faultOf, groupOf, labelOf, textAt, toValues } from "../text/fields.ts";
 import { showInvisible, translate } from "../text/translate.ts";
-import { AddressBlock, ContactLinks } from "./known-fields.tsx";
 import { StagedDialog, useSave } from "./pending-edits.tsx";
 import { useRecord, useRecordWrites } from "./record-data.ts";
 import { DeleteDialog } from "./selection.tsx";
@@ -97,8 +96,6 @@ function RecordTabs({ resource, item, first, onLeave, onForget }: RecordTabsProp
         <Typography variant="body2" color="textSecondary">
           {translate("record.id", { id })}
         </Typography>
-        <ContactLinks record={item.record} resource={resource} />
-        <AddressBlock record={item.record} />
       </Stack>
       <Tabs value={tab} onChange={(_event, value) => setTab(value)} sx={{ px: 1, mt: 1 }}>
         <Tab label={translate("record.details")} />
@@ -111,7 +108,7 @@ function RecordTabs({ resource, item, first, onLeave, onForget }: RecordTabsProp
       {isDeleting && (
         <DeleteDialog resource={resource} ids={[id]} onDone={form.leave} onClose={() => setDeleting(false)} />
       )}
-      <StagedDialog resource={resource} staged={staged} onChange={setStaged} saving={saving} />
+      {saving.isOpen && <StagedDialog resource={resource} staged={staged} onChange={setStaged} saving={saving} />}
     </>
   );
 }
@@ -194,6 +191,7 @@ function FieldsForm({ resource, form, onSave, onDelete }: FieldsFormProps) {
   const faultIn = (field: FieldInfo) =>
     edits?.faults.get(field.path) ?? (base === nothing ? faultOf(field, textOf(field.path)) : undefined);
   const whole = edits?.faults.get("");
+  const groups = [...new Set(resource.fields.map(({ path }) => groupOf(path)))];
   useEffect(() => {
     if (attempts > 0 && !isSaving) element.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
   }, [attempts, isSaving]);
@@ -212,13 +210,27 @@ function FieldsForm({ resource, form, onSave, onDelete }: FieldsFormProps) {
       <Box sx={{ px: 2, pt: 1, pb: 2 }}>
         <ViewOnlyNotice right="records" />
         {whole && <Alert severity="error">{whole}</Alert>}
-        <RecordFields
-          resource={resource}
-          textOf={textOf}
-          faultIn={(field) => (attempts > 0 || edits?.texts.has(field.path) ? faultIn(field) : undefined)}
-          isReadOnly={!canEdit}
-          onChange={change}
-        />
+        {groups.map((group) => (
+          <Box key={group} component="fieldset" sx={groupStyle}>
+            {group && (
+              <Typography component="legend" variant="subtitle2" sx={{ pt: 2, pb: 0.5, px: 0 }}>
+                {labelOf(group)}
+              </Typography>
+            )}
+            {resource.fields
+              .filter(({ path }) => groupOf(path) === group)
+              .map((field) => (
+                <FieldInput
+                  key={field.path}
+                  field={field}
+                  text={textOf(field.path)}
+                  fault={attempts > 0 || edits?.texts.has(field.path) ? faultIn(field) : undefined}
+                  isReadOnly={!canEdit}
+                  onChange={change}
+                />
+              ))}
+          </Box>
+        ))}
       </Box>
       {canEdit && (
         <Stack direction="row" sx={buttonsStyle}>
@@ -254,46 +266,13 @@ const groupStyle = {
 
 const short = 128;
 
-interface RecordFieldsProps {
-  readonly resource: ResourceInfo;
-  /** Returns the text of the field at a path. */
-  readonly textOf: (path: string) => string;
-  /** Returns what's wrong with a field's text, or undefined. */
-  readonly faultIn: (field: FieldInfo) => string | undefined;
-  readonly isReadOnly: boolean;
-  /** Must be stable. */
-  readonly onChange: (path: string, text: string) => void;
-}
-
-function RecordFields({ resource, textOf, faultIn, isReadOnly, onChange }: RecordFieldsProps) {
-  const groups = [...new Set(resource.fields.map(({ path }) => groupOf(path)))];
-  return groups.map((group) => (
-    <Box key={group} component="fieldset" sx={groupStyle}>
-      {group && (
-        <Typography component="legend" variant="subtitle2" sx={{ pt: 2, pb: 0.5, px: 0 }}>
-          {labelOf(group)}
-        </Typography>
-      )}
-      {resource.fields
-        .filter(({ path }) => groupOf(path) === group)
-        .map((field) => (
-          <FieldInput
-            key={field.path}
-            field={field}
-            text={textOf(field.path)}
-            fault={faultIn(field)}
-            isReadOnly={isReadOnly}
-            onChange={onChange}
-          />
-        ))}
-    </Box>
-  ));
-}
-
-interface FieldInputProps extends Pick<RecordFieldsProps, "isReadOnly" | "onChange"> {
+interface FieldInputProps {
   readonly field: FieldInfo;
   readonly text: string;
   readonly fault: string | undefined;
+  readonly isReadOnly: boolean;
+  /** Must be stable. */
+  readonly onChange: (path: string, text: string) => void;
 }
 
 const FieldInput = memo(function FieldInput({ field, text, fault, isReadOnly, onChange }: FieldInputProps) {

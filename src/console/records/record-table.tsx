@@ -3,7 +3,7 @@
 import { Box, Button, Drawer, IconButton, Stack, Typography } from "@mui/material";
 import { useCallback, useEffect, useMemo } from "react";
 import type { RecordsResponse } from "../../admin/api/record-types.ts";
-import type { ResourceInfo } from "../../admin/api/types.ts";
+import type { FieldInfo, ResourceInfo } from "../../admin/api/types.ts";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { iconOf, NextIcon, PreviousIcon } from "../shell/icons.tsx";
 import { useDocumentTitle } from "../shell/page.tsx";
@@ -15,7 +15,6 @@ import { fullLabelOf, textAt } from "../text/fields.ts";
 import { capitalize, toNumber } from "../text/locale.ts";
 import { nameOf, showInvisible, translate } from "../text/translate.ts";
 import { CellContent, cellAttributes, type TableRecord, textIn, useCellEditing } from "./cell-editing.tsx";
-import { columnWidth } from "./known-fields.tsx";
 import { countPages, type ListState, rowChoices, useListState } from "./list-state.ts";
 import { usePending } from "./pending-edits.tsx";
 import { useRecordPage } from "./record-data.ts";
@@ -154,6 +153,7 @@ function tableColumns(
     label: "ID",
     sortable: true,
     width: 72,
+    isFixed: true,
     render: (row) => (
       <Link
         to={hrefOf(row)}
@@ -177,6 +177,12 @@ function tableColumns(
     }),
   );
   return [id, ...columns];
+}
+
+/** Returns the width of a field's column in px, wide enough for its heading and typical texts. In a wide window, columns grow in proportion. */
+function columnWidth({ path, max }: Pick<FieldInfo, "path" | "max">): number {
+  const usual = path === "Name" ? 180 : max <= 3 ? 72 : /Email$|Line\d$/.test(path) ? 140 : 110;
+  return Math.max(usual, fullLabelOf(path).length * 7.5 + 32);
 }
 
 const keysId = "table-keys";

@@ -262,15 +262,16 @@ function Effect({ result, isAsked, resource }: EffectProps) {
   if (!result) return <Typography color="textSecondary">{translate("record.set_counting")}</Typography>;
   const { changed, unchanged, missing, names, faults } = result;
   if (faults.length > 0) return null;
+  const counted = (key: "changes" | "unchanged" | "missing", count: number) =>
+    translate(`record.set_${key}`, {
+      smart_count: count,
+      count: toNumber(count),
+      name: count === 1 ? resource.singular : resource.plural,
+    });
   const more = changed - names.length;
-  const nameOf = (count: number) => (count === 1 ? resource.singular : resource.plural);
   return (
     <Box role="status" sx={{ overflowWrap: "anywhere" }}>
-      <Typography>
-        {changed === 0
-          ? translate("record.set_nothing")
-          : translate("record.set_changes", { count: toNumber(changed), name: nameOf(changed) })}
-      </Typography>
+      <Typography>{changed === 0 ? translate("record.set_nothing") : counted("changes", changed)}</Typography>
       {changed > 0 && (
         <Box component="ul" sx={{ m: 0, pl: 3 }}>
           {names.map((text, index) => (
@@ -280,20 +281,9 @@ function Effect({ result, isAsked, resource }: EffectProps) {
           {more > 0 && <li>{translate("general.and_more", { count: toNumber(more) })}</li>}
         </Box>
       )}
-      {unchanged > 0 && changed > 0 && (
-        <Typography color="textSecondary">
-          {translate("record.set_unchanged", {
-            smart_count: unchanged,
-            count: toNumber(unchanged),
-            name: nameOf(unchanged),
-          })}
-        </Typography>
-      )}
-      {missing > 0 && (
-        <Typography color="textSecondary">
-          {translate("record.set_missing", { smart_count: missing, count: toNumber(missing), name: nameOf(missing) })}
-        </Typography>
-      )}
+      <Typography color="textSecondary">
+        {unchanged > 0 && changed > 0 && counted("unchanged", unchanged)} {missing > 0 && counted("missing", missing)}
+      </Typography>
     </Box>
   );
 }

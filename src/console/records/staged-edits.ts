@@ -4,17 +4,9 @@
 import type { ChangesBody, ConflictInfo, RecordResponse } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import type { HttpErrorBody } from "../api/call-api.ts";
-import {
-  describeFault,
-  describeFieldError,
-  differences,
-  faultOf,
-  fullLabelOf,
-  textAt,
-  toValues,
-} from "../text/fields.ts";
+import { describeFault, describeFieldError, differences, faultOf, textAt, toValues } from "../text/fields.ts";
 import { toNumber } from "../text/locale.ts";
-import { nameOf, translate } from "../text/translate.ts";
+import { translate } from "../text/translate.ts";
 
 /** A record with staged edits. */
 export interface StagedRecord {
@@ -61,8 +53,6 @@ export const nothingStaged: StagedEdits = { records: new Map(), steps: [] };
 /** Maximum records with staged edits, and bytes of the request that saves them (admin/server.ts). */
 export const maxStagedRecords = 5000;
 const maxStagedBytes = 1024 * 1024;
-/** A text that's too long for its field is staged, so that it can be corrected, but not if it's longer than this, because it belongs elsewhere. */
-const maxTextLength = 1000;
 const maxSteps = 1000;
 
 export function countEdits({ records }: StagedEdits): number {
@@ -71,27 +61,12 @@ export function countEdits({ records }: StagedEdits): number {
   return count;
 }
 
-/** Returns why edits can't be staged, or undefined. @param next the state with these edits */
-export function refusalOf(next: StagedEdits, edits: readonly Edit[], { fields }: ResourceInfo): string | undefined {
-  const limits = new Map(fields.map(({ path, max }) => [path, max]));
-  for (const { item, path, text } of edits) {
-    const max = limits.get(path) ?? 0;
-    if (isTooLong(text, max) && text !== textAt(item.record, path)) {
-      const [name, length] = [nameOf(textAt(item.record, "Name"), item.record.ID), toNumber(text.length)];
-      return translate("record.text_too_long", { field: fullLabelOf(path), name, max: toNumber(max), length });
-    }
-  }
-  const isFull =
-    next.records.size > maxStagedRecords || new Blob([JSON.stringify(toChanges(next))]).size > maxStagedBytes;
-  return isFull ? fullText() : undefined;
+/** Whether edits are more than can be saved at once. */
+export function isTooMuch(staged: StagedEdits): boolean {
+  return staged.records.size > maxStagedRecords || new Blob([JSON.stringify(toChanges(staged))]).size > maxStagedBytes;
 }
 
-/** Whether a text can't be staged. @param max the field's, in characters, which count as one or two in a text's length */
-export function isTooLong(text: string, max = 0): boolean {
-  return text.length > Math.max(2 * max, maxTextLength);
-}
-
-const fullText = () => translate("record.pending_full", { count: toNumber(maxStagedRecords) });
+export const fullText = () => translate("record.pending_full", { count: toNumber(maxStagedRecords) });
 
 /** Stages edits as one step. */
 export function stageEdits(staged: StagedEdits, edits: readonly Edit[], resource: ResourceInfo): StagedEdits {

@@ -129,7 +129,7 @@ function Count({ resource, list, found, size }: ToolbarProps) {
   const [count, all] = [found, size].map((number) => (number === undefined ? "" : toNumber(number)));
   const isSearched = list.query.search !== "" && found !== undefined;
   const key = isSearched ? "record.count_found" : "record.count";
-  const name = isNarrow ? "" : (isSearched ? size : found) === 1 ? resource.singular : resource.plural;
+  const name = isNarrow && isSearched ? "" : (isSearched ? size : found) === 1 ? resource.singular : resource.plural;
   const text = found === undefined ? "" : translate(key, { count: count ?? "", all: all ?? "", name });
   return (
     <Typography

@@ -26,8 +26,9 @@ export interface DataColumn<Row> {
   readonly render: (row: Row) => ReactNode;
   readonly sortable?: boolean;
   readonly align?: "left" | "right";
-  /** In px; more in a wide window. If columns have widths, these don't depend on the content, so that columns stay in place. */
+  /** In px; more in a wide window, unless it's fixed. If columns have widths, these don't depend on the content, so that columns stay in place. */
   readonly width?: number;
+  readonly isFixed?: boolean;
   /** Whether this column names the row. It's the link that opens the row, and the first line of a card. */
   readonly isPrimary?: boolean;
   /** More attributes for the table cell. */
@@ -112,13 +113,15 @@ type ShapeProps<Row> = DataListProps<Row> & RowActions<Row>;
 
 function Table<Row>(props: ShapeProps<Row>) {
   const { label, rows, columns, rowKey, selection, actions, table } = props;
+  const growing = columns.reduce((sum, { width = 0, isFixed }) => sum + (isFixed ? 0 : width), 0);
+  const percent = (width?: number) => width && `${(100 * width) / growing}%`;
   return (
     <Box sx={tableStyle}>
       <table aria-label={label} {...table} {...fixedWidth(props)}>
         <colgroup>
           {selection && <col style={{ width: tickWidth }} />}
-          {columns.map(({ name, width }) => (
-            <col key={name} style={{ width }} />
+          {columns.map(({ name, width, isFixed }) => (
+            <col key={name} style={{ width: isFixed ? width : percent(width) }} />
           ))}
         </colgroup>
         <thead>
@@ -498,7 +501,7 @@ const cardsStyle: SxProps<Theme> = [
     "& .fact": { display: "flex", justifyContent: "space-between", gap: 2, color: "text.secondary", mt: 0.25 },
     "& .fact:has(> span:last-child:empty, .lines:empty)": { display: "none" },
     "& .fact > span": { minWidth: 0, textAlign: "right" },
-    "& .fact > .label": { flexShrink: 0, textAlign: "left" },
+    "& .fact > .label": { flexShrink: 0, textAlign: "left", mr: "auto" },
     "& .actions": { flexShrink: 0, pt: 0.5, pr: 0.5 },
   },
 ];

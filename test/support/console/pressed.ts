@@ -51,9 +51,9 @@ const recorder = `(names) => {
     return menu ? "Menu: " + plain(name) : frame ? plain(name) : title || isUsed ? lastTitle + ": " + plain(name) : "";
   };
   const isShown = (element) => (element.closest("select") ?? element).checkVisibility({ visibilityProperty: true }) && !element.closest("[aria-hidden=true]") && !element.disabled && !element.readOnly && element.getAttribute("aria-disabled") !== "true";
-  const leavesConsole = ({ href = "" }) => /^(tel|mailto):|openstreetmap/.test(href);
+
   const addShown = (within = document) => {
-    for (const element of within.querySelectorAll(controls)) if (element.type !== "file" && !leavesConsole(element) && isShown(element)) shown.add(nameOf(element));
+    for (const element of within.querySelectorAll(controls)) if (element.type !== "file" && isShown(element)) shown.add(nameOf(element));
     shown.delete("");
   };
   const use = ({ target }) => {

@@ -183,16 +183,14 @@ test("pasted rows continue on the next pages, as one step, and a paste that does
   await said("You copied 3 columns, but only 2 fit");
   await paste(start, "x".repeat(10_000_000));
   await said("too much to save at once");
-  await paste(start, `ok\n${"x".repeat(5000)}`);
-  await said(/Account number of “Barn Owl[^”]*” can have up to 64 characters, and this text has 5,000/);
   await start.click();
   await type("typed");
   await page.evaluate(`{
     const clipboardData = new DataTransfer();
-    clipboardData.setData("text/plain", "y".repeat(100_000));
+    clipboardData.setData("text/plain", "y\\n".repeat(24));
     document.activeElement.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
   }`);
-  await said(/“Alder & Co” can have up to 64 characters, and this text has 100,000/);
+  await said("You copied 24 rows, but the list ends after 23");
   await isFocused(start);
   // What was typed before is still there.
   await pending(1);
