@@ -10,12 +10,11 @@ export type RecordValues = { readonly [name: string]: string | number | RecordVa
 type RevisionsInfo = { readonly first: number; readonly last: number };
 export type RecordResponse = { readonly record: { readonly ID: number }; readonly version: string };
 
-/** A page of a list. The query is `?search=&sort=Name&order=desc&limit=25&offset=0&known=`, with a `limit` of up to 5,000. */
+/** A page of a list. The query is `?search=&sort=Name&order=desc&limit=25&offset=0`, with a `limit` of up to 5,000. */
 export interface RecordsResponse {
   readonly total: number;
-  /** The version of the whole list. If it's still the one that the query sent as `known`, `records` is empty and `isKnown` is true. */
-  readonly version: string;
-  readonly isKnown?: boolean | undefined;
+  /** The number of records, ignoring the search. */
+  readonly size: number;
   /** Up to five names similar to the search, closest first, if the search found nothing. */
   readonly suggestions?: readonly string[] | undefined;
   readonly records: readonly RecordResponse[];

@@ -44,7 +44,7 @@ const maxListed = 5000;
 /** Maximum records that one request can name, to delete or export them. */
 const maxNamed = 1000;
 
-/** Returns a page of a list. The query is `?search=&sort=Name&order=desc&limit=25&offset=0&known=`. */
+/** Returns a page of a list. The query is `?search=&sort=Name&order=desc&limit=25&offset=0`. */
 async function listPage(call: ActionContext): Promise<RecordsResponse> {
   const { siteViews, query, request } = call;
   const [site, resource] = [await call.site(), resourceOf(call)];
@@ -52,7 +52,6 @@ async function listPage(call: ActionContext): Promise<RecordsResponse> {
     ...listIn(query, resource),
     limit: parseNumber(query, "limit", { min: 1, max: maxListed, byDefault: 25 }),
     offset: parseNumber(query, "offset", { min: 0, byDefault: 0 }),
-    known: query.get("known"),
   };
   return readRecordPage(siteViews, site.ID, resource, wanted, () => !request.isAbandoned);
 }

@@ -49,16 +49,8 @@ export function useRecordPage(resource: string, query: PageQuery) {
     placeholderData: (before, from) => (from?.queryKey[2] === resource ? before : undefined),
     refetchInterval: refreshMs,
   });
-  const isSearched = query.search !== "";
-  const { data: size } = useQuery<number>({
-    queryKey: [...key, "size"],
-    queryFn: async ({ signal }) => (await readList(siteName, resource, { limit: 1 }, signal)).total,
-    enabled: isSearched,
-  });
   return {
     page: data,
-    /** The number of records, ignoring the search. Undefined until it's known. */
-    size: isSearched ? size : data?.total,
     error,
     refetch,
     /** Whether the rows still belong to another page or search. */
@@ -103,10 +95,11 @@ export function useRecordWrites(resource: string) {
     const path = recordsPath(siteName, resource);
     /** Until the lists have been reloaded, they show what `change` returns for each record, and leave it out if that's undefined. */
     function showInLists(change: (item: RecordResponse) => RecordResponse | undefined) {
-      queries.setQueriesData<RecordsResponse | number>({ queryKey: listKey(siteName, resource) }, (list) => {
-        if (typeof list !== "object") return list;
+      queries.setQueriesData<RecordsResponse>({ queryKey: listKey(siteName, resource) }, (list) => {
+        if (!list) return list;
         const records = list.records.flatMap((item) => change(item) ?? []);
-        return { ...list, records, total: list.total - list.records.length + records.length };
+        const gone = list.records.length - records.length;
+        return { ...list, records, total: list.total - gone, size: list.size - gone };
       });
     }
     return {

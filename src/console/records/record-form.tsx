@@ -213,7 +213,7 @@ function FieldsForm({ resource, form, onSave, onDelete }: FieldsFormProps) {
         {groups.map((group) => (
           <Box key={group} component="fieldset" sx={groupStyle}>
             {group && (
-              <Typography component="legend" variant="subtitle2" sx={{ pt: 2, pb: 0.5, px: 0 }}>
+              <Typography component="legend" variant="subtitle2" sx={{ p: 0, pr: 1 }}>
                 {labelOf(group)}
               </Typography>
             )}

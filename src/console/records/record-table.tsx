@@ -36,13 +36,7 @@ export function RecordTable({ resource }: RecordTableProps) {
   useKnownPage(list, page?.total);
   return (
     <Box sx={pageStyle}>
-      <Toolbar
-        resource={resource}
-        list={list}
-        found={result.isStale ? undefined : page?.total}
-        size={result.size}
-        selected={selection.actions}
-      />
+      <Toolbar resource={resource} list={list} page={result.isStale ? undefined : page} selected={selection.actions} />
       {!page && (result.error ? <ReadFailed error={result.error} onRetry={result.refetch} /> : <LoadingLines />)}
       {page && (
         <RecordList

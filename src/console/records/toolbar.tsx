@@ -14,6 +14,7 @@ import {
   Typography,
 } from "@mui/material";
 import { type ReactNode, useEffect, useRef, useState } from "react";
+import type { RecordsResponse } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { sitePath } from "../api/call-api.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
@@ -41,10 +42,8 @@ import { type ListState, useViews } from "./list-state.ts";
 interface ToolbarProps {
   readonly resource: ResourceInfo;
   readonly list: ListState;
-  /** Number of records that match the search. Undefined until it's known. */
-  readonly found: number | undefined;
-  /** Number of all records. Undefined until it's known. */
-  readonly size: number | undefined;
+  /** Undefined until it's known which records match the search. */
+  readonly page: RecordsResponse | undefined;
 }
 
 /** The row above a list. Its height doesn't change when records are selected. */
@@ -58,12 +57,12 @@ const rowStyle = {
 
 /** @param selected the actions on selected records, if there are any */
 export function Toolbar({ selected, ...props }: ToolbarProps & { readonly selected: ReactNode }) {
-  const { resource, list, found } = props;
+  const { resource, list, page } = props;
   const isNarrow = useIsNarrow();
   const exported = [[translate("record.view_all", { name: resource.plural }), {}] as const];
   const { search } = list.query;
-  if (search !== "" && found)
-    exported.unshift([translate("record.export_found", { count: toNumber(found) }), { search }]);
+  if (search !== "" && page?.total)
+    exported.unshift([translate("record.export_found", { count: toNumber(page.total) }), { search }]);
   const menus = (
     <>
       <ViewsMenu resource={resource} list={list} />
@@ -124,13 +123,13 @@ function NewButton({ resource: { singular, path }, list }: Pick<ToolbarProps, "r
 const iconStyle = { minWidth: 44, px: 1 };
 
 /** The number of all records, and of those that match the search. */
-function Count({ resource, list, found, size }: ToolbarProps) {
+function Count({ resource, list, page }: ToolbarProps) {
   const isNarrow = useIsNarrow();
-  const [count, all] = [found, size].map((number) => (number === undefined ? "" : toNumber(number)));
-  const isSearched = list.query.search !== "" && found !== undefined;
+  const isSearched = list.query.search !== "";
+  const { total = 0, size = 0 } = page ?? {};
+  const name = isNarrow && isSearched ? "" : size === 1 ? resource.singular : resource.plural;
   const key = isSearched ? "record.count_found" : "record.count";
-  const name = isNarrow && isSearched ? "" : (isSearched ? size : found) === 1 ? resource.singular : resource.plural;
-  const text = found === undefined ? "" : translate(key, { count: count ?? "", all: all ?? "", name });
+  const text = page && translate(key, { count: toNumber(total), all: toNumber(size), name });
   return (
     <Typography
       role="status"

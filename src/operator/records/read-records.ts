@@ -19,8 +19,6 @@ interface RecordQuery {
   readonly sort: { readonly textField: TextFieldPath | undefined; readonly descending: boolean };
   readonly limit: number;
   readonly offset: number;
-  /** The version of the list the operator already has, if any. */
-  readonly known?: string | null;
 }
 
 export interface VersionedRecord {
@@ -32,12 +30,10 @@ interface RecordPage {
   readonly records: readonly VersionedRecord[];
   /** Records on all pages. */
   readonly total: number;
-  /** Of the whole list. */
-  readonly version: string;
+  /** The number of records, ignoring the search. */
+  readonly size: number;
   /** The most similar names, if the search finds nothing. */
   readonly suggestions?: readonly string[];
-  /** Whether the operator already has this version, so that `records` is empty. */
-  readonly isKnown?: boolean;
 }
 
 /** Further words of a search are ignored. */
@@ -54,7 +50,7 @@ export async function readRecordPage(
   siteViews: SiteViews,
   site: number,
   resource: Resource,
-  { search, sort, limit, offset, known }: RecordQuery,
+  { search, sort, limit, offset }: RecordQuery,
   isWanted: () => boolean,
 ): Promise<RecordPage> {
   const { snapshot, collection, version, ids } = await selectRecords(
@@ -65,12 +61,11 @@ export async function readRecordPage(
     isWanted,
   );
   if (search.trim() === "" && ids.length >= minPreparedRecords) void prepareSearch(collection.selections, version);
-  const found = { total: ids.length, version: versionOf(snapshot.epoch, version.revision) };
+  const found = { total: ids.length, size: version.size };
   if (ids.length === 0 && version.size > 0) {
     const suggestions = await suggestNames(collection, version, search, isWanted);
     return { ...found, suggestions, records: [] };
   }
-  if (found.version === known) return { ...found, isKnown: true, records: [] };
   const records: VersionedRecord[] = [];
   for await (const id of yieldBetween(ids.slice(offset, offset + limit))) {
     const one = version.find(id);

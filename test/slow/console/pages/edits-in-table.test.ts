@@ -172,6 +172,7 @@ test("pasted rows continue on the next pages, as one step, and a paste that does
   await button("Go to next page").click();
   await button("Go to next page").click();
   await page.getByText("21–23 of 23").waitFor();
+  await page.getByText("M-21").waitFor();
   expect(await page.locator("tbody td[data-column=AccountNumber]").allInnerTexts()).toEqual(["M-20", "M-21", ""]);
   await focus(page.locator("td.editable").first());
   await press("Control+z");

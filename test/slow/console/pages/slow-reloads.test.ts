@@ -57,6 +57,8 @@ const actions: [name: string, path: string, open: () => Promise<unknown>, act: s
     "a deletion",
     "shop/brands?sort=ID",
     async () => {
+      // The records whose field was edited are still selected.
+      await click("Clear selection");
       await page.getByLabel("Select Juniper Row").check();
       await click("Delete");
       await dialog().getByText("Juniper Row").waitFor();
@@ -121,4 +123,27 @@ test("the form of a record, and the bar of edited cells, whose new values stay a
   await type("B-3");
   await release();
   expect((await ben.call("GET", "/sites/shop/records/brands/2")).json.record.AccountNumber).toBe("B-3");
+});
+
+test("what's typed into a cell while an undo reloads the list, or while its record is deleted, is kept", async () => {
+  await view.show("shop/brands?sort=ID");
+  const cell = page.locator("main tr[data-key='2'] td[data-column='AccountNumber']");
+  await cell.click();
+  await page.keyboard.type("B-4");
+  await page.keyboard.press("Control+s");
+  await page.getByText("1 unsaved change").waitFor({ state: "hidden" });
+  release = await holdReads();
+  await page.getByRole("alert").getByRole("button", { name: "Undo" }).last().click();
+  await page.getByText(/^Undone/).waitFor();
+  await cell.evaluate((element) => (element as unknown as { focus(): void }).focus());
+  await page.keyboard.type("new");
+  await release();
+  await cell.locator("input").waitFor();
+  expect(await cell.locator("input").inputValue()).toBe("new");
+  await ben.call("DELETE", "/sites/shop/records/brands", { ids: [2] });
+  await page.evaluate("dispatchEvent(new Event('offline')); dispatchEvent(new Event('online'))");
+  await cell.waitFor({ state: "hidden" });
+  await page.getByText("1 unsaved change").waitFor();
+  await view.button("Discard").click();
+  await view.button("Discard changes").click();
 });
