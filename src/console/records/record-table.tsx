@@ -33,10 +33,11 @@ export function RecordTable({ resource }: RecordTableProps) {
   const { page } = result;
   const pending = usePending(resource);
   const selection = useSelection({ resource, list, page, onDeleted: pending.forget });
-  useKnownPage(list, page?.total);
+  const shown = result.isStale ? undefined : page;
+  useKnownPage(list, shown?.total);
   return (
     <Box sx={pageStyle}>
-      <Toolbar resource={resource} list={list} page={result.isStale ? undefined : page} selected={selection.actions} />
+      <Toolbar resource={resource} list={list} page={shown} selected={selection.actions} />
       {!page && (result.error ? <ReadFailed error={result.error} onRetry={result.refetch} /> : <LoadingLines />)}
       {page && (
         <RecordList

@@ -166,6 +166,11 @@ test("a table can be searched and sorted, and has columns, pages, views and a se
   await view.field("Search").fill("Zeta 59");
   // The records match by the name, or by the name and the ID.
   await page.getByText("1–2 of 2").waitFor();
+  // A page beyond those of the search.
+  await view.show("shop/brands?page=3");
+  await page.getByText("51–70 of 70").waitFor();
+  await page.goBack();
+  await page.getByText("1–2 of 2").waitFor();
   await click("Clear search");
   await click("Go to next page");
   await page.getByText("26–50 of 70").waitFor();
