@@ -836,6 +836,7 @@ export const texts = {
     undo_skipped_one: "Not undone, because “%{name}” has changed since.",
     undone: "Undone",
     undone_one: "Undone: “%{name}”",
+    wait_rows: "Wait until the rows are loaded.",
     wait: "Wait until the list is up to date. What you typed first will go into its cell.",
     view_all: "All %{name}",
     view_explain: "Saves the search, sorting and columns. To share it, copy the page’s address.",

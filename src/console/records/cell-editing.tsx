@@ -59,7 +59,15 @@ export function useCellEditing(editing: Editing) {
   latest.current = { ...editing, rows, editor };
   const table = useRef<HTMLTableElement>(null);
   const context = useMemo(
-    (): Context => ({ latest, setEditor, table, stop: undefined, awaited: undefined, left: undefined }),
+    (): Context => ({
+      latest,
+      setEditor,
+      table,
+      stop: undefined,
+      focused: undefined,
+      awaited: undefined,
+      left: undefined,
+    }),
     [],
   );
   const listeners = useMemo(() => createListeners(context), [context]);
@@ -104,6 +112,8 @@ interface Context {
   readonly table: { readonly current: HTMLTableElement | null };
   /** The only element in the table that Tab stops at: a cell, or the control in it. */
   stop: HTMLElement | undefined;
+  /** Where the focus is, or was until its row was removed. */
+  focused: { readonly row: number; readonly column: number } | undefined;
   awaited: Awaited | undefined;
   /**
    * The cell that was just edited, if there was no other cell to move to. Typing there doesn't start an edit, because it would overwrite the text
@@ -139,9 +149,12 @@ function createListeners(context: Context): ComponentProps<"table"> {
     },
     onFocus({ target }) {
       const cell = cellOf(target);
-      if (cell) setStop(context, stopIn(cell));
+      if (!cell) return;
+      setStop(context, stopIn(cell));
+      context.focused = { row: (cell.parentElement as HTMLTableRowElement).rowIndex, column: cell.cellIndex };
     },
     onBlur(event) {
+      if (event.target.isConnected) context.focused = undefined;
       context.left = undefined;
       // If a row is removed, its cell loses the focus without a related target.
       if (event.relatedTarget) context.awaited = undefined;
@@ -175,15 +188,24 @@ function markRows(context: Context): void {
     row.ariaRowIndex = String(row.rowIndex === 0 ? 1 : (page - 1) * rows + row.rowIndex + 1);
   for (const control of table?.querySelectorAll<HTMLElement>(controls) ?? []) control.tabIndex = -1;
   const first = () => table?.querySelector<HTMLElement>("td.editable") ?? table?.tBodies[0]?.rows[0]?.cells[0];
-  const stop = context.stop?.isConnected ? context.stop : first();
+  if (context.stop?.isConnected) {
+    setStop(context, context.stop);
+    return;
+  }
+  const { row, column } = context.focused ?? {};
+  const { rows: all = [] } = table ?? {};
+  // The focused row was replaced: its place keeps the focus.
+  const next = row === undefined ? undefined : all[Math.min(row, all.length - 1)]?.cells[column ?? 0];
+  const stop = next ?? first();
   setStop(context, stop && stopIn(stop));
+  if (next && document.activeElement === document.body) stopIn(next).focus({ preventScroll: true });
 }
 
 /** Starts editing a cell. @param typed the first characters, if editing starts by typing */
 function begin({ latest, setEditor }: Context, cell: HTMLElement, typed?: string): void {
   const { id, path } = placeOf(cell);
   const row = latest.current.rows.find(({ item }) => item.record.ID === id);
-  if (!row) return;
+  if (!row || latest.current.result.isStale) return;
   const { item } = row;
   const editor: Editor = {
     item,
@@ -217,6 +239,8 @@ function handleEditorKey(context: Context, event: KeyboardEvent, cell: HTMLTable
   if ((key !== "Escape" && !step && !isSave) || event.nativeEvent.isComposing) return;
   event.preventDefault();
   end(context, key === "Escape" ? undefined : (target as HTMLInputElement).value);
+  // Perhaps other rows have come.
+  if (!cell.isConnected) return;
   const next = step && neighbour(cell, step);
   (next ?? cell).focus();
   const [down, right] = step ?? [0, 0];
@@ -292,7 +316,7 @@ function handleWaitingKey(context: Context, awaited: Awaited, event: KeyboardEve
 /** Handles a key on a cell, or on a control in it. */
 function handleCellKey(context: Context, event: KeyboardEvent, cell: HTMLTableCellElement): void {
   const { key } = event;
-  const { list, pending } = context.latest.current;
+  const { list, pending, result } = context.latest.current;
   if (event.altKey) return;
   const isCtrl = event.ctrlKey || event.metaKey;
   const move = moves[key];
@@ -302,7 +326,12 @@ function handleCellKey(context: Context, event: KeyboardEvent, cell: HTMLTableCe
     event.preventDefault();
     moveFrom(context, cell, move, isCtrl);
   } else if (isCtrl) return;
-  else if (isText && cell === context.left) {
+  else if (isText && result.isStale) {
+    // Other rows are about to replace these.
+    event.preventDefault();
+    event.stopPropagation();
+    notify(translate("record.wait_rows"), "warning");
+  } else if (isText && cell === context.left) {
     event.preventDefault();
     event.stopPropagation();
     notify(translate("record.last_row"));

@@ -226,6 +226,7 @@ function FieldsForm({ resource, form, onSave, onDelete }: FieldsFormProps) {
                   text={textOf(field.path)}
                   fault={attempts > 0 || edits?.texts.has(field.path) ? faultIn(field) : undefined}
                   isReadOnly={!canEdit}
+                  autoFocus={base === nothing && field === resource.fields[0]}
                   onChange={change}
                 />
               ))}
@@ -271,11 +272,12 @@ interface FieldInputProps {
   readonly text: string;
   readonly fault: string | undefined;
   readonly isReadOnly: boolean;
+  readonly autoFocus: boolean;
   /** Must be stable. */
   readonly onChange: (path: string, text: string) => void;
 }
 
-const FieldInput = memo(function FieldInput({ field, text, fault, isReadOnly, onChange }: FieldInputProps) {
+const FieldInput = memo(function FieldInput({ field, text, fault, isReadOnly, autoFocus, onChange }: FieldInputProps) {
   const { path, required: isRequired, max } = field;
   const seen = showInvisible(text);
   // Invisible characters can't be seen in the input, so show them below it.
@@ -283,6 +285,7 @@ const FieldInput = memo(function FieldInput({ field, text, fault, isReadOnly, on
   return (
     <TextField
       name={path}
+      autoFocus={autoFocus}
       label={labelOf(path)}
       value={text}
       onChange={({ target }) => onChange(path, target.value)}

@@ -49,7 +49,9 @@ export function RecordTable({ resource }: RecordTableProps) {
           selection={selection.ticks}
         />
       )}
-      {page && page.total > 0 && <Pages list={list} total={page.total} isSaving={pending.isSaving} />}
+      {page && page.total > 0 && (
+        <Pages list={list} total={page.total} isSaving={pending.isSaving} isStale={result.isStale} />
+      )}
       {pending.bar}
       {selection.dialog}
       <FormBeside resource={resource} address={list.address} pending={pending} />
@@ -188,10 +190,11 @@ interface PagesProps extends Pick<RecordListProps, "list"> {
   readonly total: number;
   /** Whether the list can't be edited at the moment. */
   readonly isSaving: boolean;
+  readonly isStale: boolean;
 }
 
 /** What the table's keys do, which records are shown, buttons for the next and previous pages, and the number of rows per page. */
-function Pages({ list, total, isSaving }: PagesProps) {
+function Pages({ list, total, isSaving, isStale }: PagesProps) {
   const isNarrow = useIsNarrow();
   const canEdit = useCan("records");
   const { page, rows } = list.query;
@@ -243,7 +246,10 @@ function Pages({ list, total, isSaving }: PagesProps) {
           ))}
         </Box>
       </Typography>
-      <Typography variant="body2" sx={{ fontVariantNumeric: "tabular-nums" }}>
+      <Typography
+        variant="body2"
+        sx={{ fontVariantNumeric: "tabular-nums", visibility: isStale ? "hidden" : "visible" }}
+      >
         {translate("record.shown", { from: toNumber(Math.min(from, to)), to: toNumber(to), count: toNumber(total) })}
       </Typography>
       <IconButton
