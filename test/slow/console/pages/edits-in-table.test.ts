@@ -288,12 +288,8 @@ describe("a record that someone else has changed meanwhile", () => {
 test("a field is set in all records that a search finds, after the dialog has said in how many", async () => {
   await view.show("shop/brands");
   await view.field("Search").fill("er");
-  await page
-    .getByText("1–4 of 4")
-    .or(page.getByText(/1–\d of \d/))
-    .first()
-    .waitFor();
   const found = (await ben.call("GET", `${brandsPath}?search=er`)).json.total;
+  await page.getByText(`1–${found} of ${found}`).waitFor();
   await page.getByLabel("Select all on this page").check();
   await button("Edit a field").click();
   await dialog().getByLabel("Field", { exact: true }).selectOption("Country");
