@@ -31,6 +31,12 @@ test("a flood of refused sign-ins makes 10 entries at once, and one at the end o
   expect(commits.slice(10)).toMatchObject([
     { actor: "console", values: { Kind: "refused-sign-in", Count: "9990", Address: "" } },
   ]);
+  const known = { kind: "refused-sign-in", detail: "single-sign-on: no_access", name: "eve" } as const;
+  for (let n = 0; n < 20; n++) await events.add({ kind: "refused-sign-in" }, "console");
+  await events.add(known, "console");
+  expect(commits.at(-1)?.values).toMatchObject({ Name: "eve" });
+  await events.endMinute();
+  commits.splice(11);
   await events.add({ kind: "refused-sign-in" }, "console");
   await events.endMinute();
   expect(commits.slice(11).map(({ values }) => values.Count)).toEqual([""]);
