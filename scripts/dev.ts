@@ -1,5 +1,5 @@
-// `npm run dev` starts a server with sample data, and its console with hot reload: after a change in src/console, an open page takes it over without being
-// loaded again. Options such as `--database` go to `storefront serve`.
+// `npm run dev` starts a server with sample data, and loads its console's open pages again after each change in src/console. Options such as `--database`
+// go to `storefront serve`.
 
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";

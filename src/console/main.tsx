@@ -5,7 +5,7 @@ import createCache from "@emotion/cache";
 import { CacheProvider } from "@emotion/react";
 import { CssBaseline, ThemeProvider } from "@mui/material";
 import { type ReactNode, StrictMode } from "react";
-import { createRoot, type Root } from "react-dom/client";
+import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { useChosenTheme } from "./shell/theme.ts";
 
@@ -22,27 +22,12 @@ function Appearance({ children }: { readonly children: ReactNode }) {
   );
 }
 
-declare global {
-  interface ImportMeta {
-    /** Bun's hot reload (scripts/dev.ts). It isn't in the finished script. */
-    readonly hot: { readonly data: { root?: Root }; accept(): void };
-  }
-}
-
-// After a change, this file may run again, but React already updates the rendered components.
-import.meta.hot.accept();
-import.meta.hot.data.root ??= renderConsole();
-
-function renderConsole(): Root {
-  const root = createRoot(document.getElementById("root") as HTMLElement);
-  root.render(
-    <StrictMode>
-      <CacheProvider value={cache}>
-        <Appearance>
-          <App />
-        </Appearance>
-      </CacheProvider>
-    </StrictMode>,
-  );
-  return root;
-}
+createRoot(document.getElementById("root") as HTMLElement).render(
+  <StrictMode>
+    <CacheProvider value={cache}>
+      <Appearance>
+        <App />
+      </Appearance>
+    </CacheProvider>
+  </StrictMode>,
+);

@@ -1,6 +1,15 @@
-// Runs while the rest of the console is still being loaded, and already sends the first reads.
+// Runs while the rest of the console is still being loaded. Already sends the first reads, and loads the page's script if it isn't a list. Otherwise, the
+// browser would only find out about these once the main script has run.
 
 import { readAhead } from "./api/call-api.ts";
 
-// A sign-in link comes first. If a read fails, it's repeated when its response is needed.
-if (!location.hash.startsWith("#sign-in=")) readAhead().catch(() => {});
+const [, page = ""] = /^#\/[^/?]*\/([^/?]*)/.exec(location.hash) ?? [];
+// A sign-in link comes first.
+const isList = location.hash.startsWith("#sign-in=") ? Promise.resolve(false) : readAhead(page);
+if (page === "") import("./frame/overview-parts.ts").catch(() => {});
+// If any of these fails, it's repeated when it's needed.
+isList
+  .then(async (isOne) => {
+    if (!isOne && page !== "") await import("./frame/settings-parts.ts");
+  })
+  .catch(() => {});

@@ -13,8 +13,8 @@ afterAll(() => server.stop());
 
 /** Maximum bytes as sent. A checkout compresses less than the package does. */
 const maxBytes = {
-  br: { firstView: 270_000, first: 250_000, later: 25_000 },
-  gzip: { firstView: 290_000, first: 260_000, later: 25_000 },
+  br: { firstView: 245_000, first: 225_000, later: 35_000 },
+  gzip: { firstView: 260_000, first: 245_000, later: 35_000 },
 } as const;
 
 /** The reads of the first view of a site. */
@@ -77,7 +77,7 @@ describe("the scripts", () => {
     expect(reads.map(({ status }) => status)).toEqual(firstReads.map(() => 200));
     const data = reads.reduce((sum, { json }) => sum + JSON.stringify(json).length, 0);
     const later = loaded.filter((script) => !isFirst(script)).map(({ bytes }) => bytes.length);
-    expect(later.length).toBeGreaterThan(5);
+    expect(later.length).toBeGreaterThan(2);
     const max = maxBytes[encoding];
     expect(first).toBeLessThan(max.first);
     expect(Math.max(...later)).toBeLessThan(max.later);

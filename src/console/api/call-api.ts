@@ -83,18 +83,40 @@ export async function sendBytes(method: string, path: string, bytes: ArrayBuffer
 /** By path. */
 const readsAhead = new Map<string, Promise<ApiResponse>>();
 
-/** Sends the reads that the console starts with, while its scripts are still being loaded. @throws HttpError */
-export async function readAhead(): Promise<void> {
-  const read = (path: string) => {
+/** Milliseconds after which responses are too old to be used. */
+const maxAheadMs = 10_000;
+
+/**
+ * Sends the reads that the console starts with, while its scripts are still being loaded.
+ * @param page the page in the address
+ * @returns whether it's a list
+ * @throws HttpError
+ */
+export async function readAhead(page: string): Promise<boolean> {
+  const read = async <T>(path: string) => {
     const response = sendOnce(path, { headers: { Accept: "application/json" } });
     readsAhead.set(path, response);
-    return response;
+    return parseResult<T>(await response);
   };
-  const session = parseResult<SessionResponse>(await read(sessionPath));
-  if (session.operator === null) return;
+  setTimeout(() => readsAhead.clear(), maxAheadMs);
+  const session = await read<SessionResponse>(sessionPath);
+  if (session.operator === null) return false;
   setPageOperator(session.id);
-  await Promise.all([read("/resources"), read("/sites")]);
+  const [{ resources }] = await Promise.all([read<ResourcesResponse>("/resources"), read("/sites")]);
+  const isList = resources.some(({ path }) => path === page);
+  // What the overview or the first page of a list reads. Other addresses have a query or another path.
+  const [, site] = /^#\/([^/?]+)(?:\/[^/?]+)?$/.exec(location.hash) ?? [];
+  const reads = isList
+    ? [`records/${page}?${firstRows}`]
+    : page === ""
+      ? ["overview", "history?limit=50", "key-traffic"]
+      : [];
+  if (site) for (const rest of reads) void read(`/sites/${site}/${rest}`).catch(() => {});
+  return isList;
 }
+
+/** Parameters of the first page of a list, in the order of its request (records/record-data.ts). */
+const firstRows = "limit=25&offset=0&sort=Name&order=asc";
 
 /** Each response is used once. Undefined if there is none, or it isn't a success. */
 async function takeReadAhead(path: string): Promise<ApiResponse | undefined> {

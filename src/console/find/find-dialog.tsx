@@ -1,12 +1,10 @@
 // The dialog that finds records in all sites by an exact value.
 
 import {
-  Box,
   Button,
   Dialog,
   DialogContent,
   DialogTitle,
-  IconButton,
   InputAdornment,
   List,
   ListItemButton,
@@ -19,7 +17,7 @@ import { type KeyboardEvent, useState } from "react";
 import type { FindResponse, FoundRecordInfo } from "../../admin/api/record-types.ts";
 import { callApi } from "../api/call-api.ts";
 import { SearchIcon } from "../shell/icons.tsx";
-import { openPanel, usePanel } from "../shell/page.tsx";
+import { openPanel } from "../shell/page.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { Link, navigate } from "../shell/router.tsx";
 import { singularOf, useDeclared } from "../shell/site-context.ts";
@@ -28,47 +26,9 @@ import { forScreenReaders } from "../shell/theme.ts";
 import { labelOf } from "../text/fields.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 
-export function FindButton() {
-  const title = translate("find.title");
-  const open = () => openPanel("find");
-  return (
-    <>
-      <IconButton onClick={open} aria-label={title} sx={{ display: { md: "none" } }}>
-        <SearchIcon fontSize="small" />
-      </IconButton>
-      <Button
-        onClick={open}
-        color="inherit"
-        variant="outlined"
-        startIcon={<SearchIcon />}
-        sx={{
-          display: { xs: "none", md: "inline-flex" },
-          mx: 1,
-          minHeight: 32,
-          height: 32,
-          width: 260,
-          fontWeight: 400,
-          justifyContent: "flex-start",
-          borderColor: "divider",
-          color: "text.secondary",
-        }}
-      >
-        <Box component="span" sx={{ flexGrow: 1, textAlign: "left" }}>
-          {title}
-        </Box>
-        <kbd>Ctrl+K</kbd>
-      </Button>
-    </>
-  );
-}
-
-export function FindDialog() {
-  return usePanel() === "find" ? <OpenFind /> : null;
-}
-
 const close = () => openPanel(undefined);
 
-function OpenFind() {
+export function FindDialog() {
   const { maxSearchLength } = useDeclared();
   const [text, setText] = useState("");
   const wanted = useDebounced(text.trim(), 250);

@@ -2,7 +2,7 @@
 // address leads nowhere.
 
 import { Alert, Button, Dialog, DialogContent, DialogTitle, Snackbar, Stack, Typography } from "@mui/material";
-import { type ReactNode, useEffect, useState } from "react";
+import { Component, type ReactNode, useEffect, useState } from "react";
 import type { SessionResponse } from "../../admin/api/types.ts";
 import { markSignedIn, probe, useServerAccess } from "../api/server-access.ts";
 import { onSignInElsewhere, reloadWithoutAddress, SignInForm } from "../session/session.tsx";
@@ -110,7 +110,21 @@ export function UnsavedGuard() {
   );
 }
 
-export function PageFault({ fault }: { readonly fault: Error }) {
+/** Shows our own crashes instead of a blank page, and parts that can't be loaded. React requires a class for this. */
+export class FaultBoundary extends Component<{ readonly children: ReactNode }, { readonly fault?: Error }> {
+  static getDerivedStateFromError(fault: Error) {
+    return { fault };
+  }
+
+  override state: { readonly fault?: Error } = {};
+
+  override render() {
+    const { fault } = this.state;
+    return fault ? <PageFault fault={fault} /> : this.props.children;
+  }
+}
+
+function PageFault({ fault }: { readonly fault: Error }) {
   const isUpdated = fault instanceof UpdatedError;
   return (
     <Message

@@ -1,7 +1,18 @@
 // The bar's site switcher and operator menu.
 
-import { Box, Button, Divider, ListItemIcon, Menu, MenuItem, type MenuItemProps, Typography } from "@mui/material";
-import { Suspense } from "react";
+import {
+  Box,
+  Button,
+  Divider,
+  IconButton,
+  ListItemIcon,
+  Menu,
+  MenuItem,
+  type MenuItemProps,
+  Typography,
+} from "@mui/material";
+import { useIsFetching } from "@tanstack/react-query";
+import { Suspense, useEffect, useRef, useState } from "react";
 import { reloadWithoutAddress, signOut } from "../session/session.tsx";
 import { useMenu } from "../shell/action-menu.tsx";
 import { chooseFrame, useFrameChoices } from "../shell/frame-choices.ts";
@@ -13,6 +24,7 @@ import {
   LicencesIcon,
   LogoutIcon,
   ScienceIcon,
+  SearchIcon,
 } from "../shell/icons.tsx";
 import { Initial } from "../shell/initial.tsx";
 import { lazyPart } from "../shell/lazy-part.tsx";
@@ -21,14 +33,23 @@ import { useSession, useSiteInfo } from "../shell/site-context.ts";
 import { askBeforeLoss, markAllSaved } from "../shell/unsaved.ts";
 import { translate } from "../text/translate.ts";
 
-const SiteList = lazyPart(async () => (await import("./site-choice.tsx")).SiteChoice, SiteName);
+const SiteList = lazyPart(async () => (await import("./settings-parts.ts")).SiteChoice, SiteName);
+
+/** Milliseconds until the list is loaded even if the page reads nothing. */
+const maxWaitMs = 2000;
 
 export function SiteChoice() {
-  return (
-    <Suspense fallback={<SiteName />}>
-      <SiteList />
-    </Suspense>
-  );
+  const isFetching = useIsFetching() > 0;
+  const hasFetched = useRef(false);
+  const [isListed, setListed] = useState(false);
+  // Leaves the network and the processor to the page's first reads.
+  useEffect(() => {
+    hasFetched.current ||= isFetching;
+    if (isFetching) return;
+    const timer = setTimeout(() => setListed(true), hasFetched.current ? 0 : maxWaitMs);
+    return () => clearTimeout(timer);
+  }, [isFetching]);
+  return <Suspense fallback={<SiteName />}>{isListed ? <SiteList /> : <SiteName />}</Suspense>;
 }
 
 /** The same without the list, and in the same place. */
@@ -51,6 +72,40 @@ const siteNameStyle = {
   flexShrink: 1,
   minWidth: 0,
 };
+
+export function FindButton() {
+  const title = translate("find.title");
+  const open = () => openPanel("find");
+  return (
+    <>
+      <IconButton onClick={open} aria-label={title} sx={{ display: { md: "none" } }}>
+        <SearchIcon fontSize="small" />
+      </IconButton>
+      <Button
+        onClick={open}
+        color="inherit"
+        variant="outlined"
+        startIcon={<SearchIcon />}
+        sx={{
+          display: { xs: "none", md: "inline-flex" },
+          mx: 1,
+          minHeight: 32,
+          height: 32,
+          width: 260,
+          fontWeight: 400,
+          justifyContent: "flex-start",
+          borderColor: "divider",
+          color: "text.secondary",
+        }}
+      >
+        <Box component="span" sx={{ flexGrow: 1, textAlign: "left" }}>
+          {title}
+        </Box>
+        <kbd>Ctrl+K</kbd>
+      </Button>
+    </>
+  );
+}
 
 export function UserMenu() {
   const { operator } = useSession();

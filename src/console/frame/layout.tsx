@@ -2,19 +2,19 @@
 
 import { Alert, Box, Drawer, IconButton, Portal, type Theme } from "@mui/material";
 import { useIsFetching } from "@tanstack/react-query";
-import { Component, type ReactNode, useEffect, useState } from "react";
-import { FindButton, FindDialog } from "../find/find-dialog.tsx";
+import { type ReactNode, useEffect, useState } from "react";
+import { FindDialog } from "../find/find-dialog.tsx";
 import { chooseFrame, useFrameChoices } from "../shell/frame-choices.ts";
 import { MenuIcon, ScienceIcon } from "../shell/icons.tsx";
 import { SecretDialog } from "../shell/new-secret.tsx";
 import { Notices } from "../shell/notices.tsx";
-import { keepAnnounced, TitleAnnouncer, useRemovePlaceholder } from "../shell/page.tsx";
+import { keepAnnounced, TitleAnnouncer, usePanel, useRemovePlaceholder } from "../shell/page.tsx";
 import { useLocation } from "../shell/router.tsx";
 import { findLive, useDeclared, useSiteInfo } from "../shell/site-context.ts";
 import { barHeight, narrowMenu, quietColour, useIsNarrow, wideMenu } from "../shell/theme.ts";
 import { translate } from "../text/translate.ts";
-import { AccessNotices, PageFault, UnsavedGuard } from "./access-notices.tsx";
-import { SiteChoice, UserMenu } from "./bar.tsx";
+import { AccessNotices, FaultBoundary, UnsavedGuard } from "./access-notices.tsx";
+import { FindButton, SiteChoice, UserMenu } from "./bar.tsx";
 import { PageMenu } from "./menu.tsx";
 import { Shortcuts } from "./shortcuts.tsx";
 
@@ -51,7 +51,7 @@ export function ConsoleLayout({ children }: { readonly children: ReactNode }) {
         </div>
         <AccessNotices />
       </Portal>
-      <FindDialog />
+      {usePanel() === "find" && <FindDialog />}
       <SecretDialog />
       <Shortcuts />
       <UnsavedGuard />
@@ -204,18 +204,4 @@ function SiteNotices() {
       )}
     </>
   );
-}
-
-/** Shows our own crashes instead of a blank page. React requires a class for this. */
-class FaultBoundary extends Component<{ readonly children: ReactNode }, { readonly fault?: Error }> {
-  static getDerivedStateFromError(fault: Error) {
-    return { fault };
-  }
-
-  override state: { readonly fault?: Error } = {};
-
-  override render() {
-    const { fault } = this.state;
-    return fault ? <PageFault fault={fault} /> : this.props.children;
-  }
 }

@@ -38,13 +38,13 @@ interface SitePage {
 }
 
 const ImportPage = lazyPart(async () => (await import("../import/import-page.tsx")).ImportPage);
-const HistoryPage = lazyPart(async () => (await import("../history/history-page.tsx")).HistoryPage);
-const RequestsPage = lazyPart(async () => (await import("../requests/requests-page.tsx")).RequestsPage);
-const KeysPage = lazyPart(async () => (await import("../keys/keys-page.tsx")).KeysPage);
-const WebhooksPage = lazyPart(async () => (await import("../webhooks/webhooks-page.tsx")).WebhooksPage);
-const SitesPage = lazyPart(async () => (await import("../sites/sites-page.tsx")).SitesPage);
-const OperatorsPage = lazyPart(async () => (await import("../operators/operators-page.tsx")).OperatorsPage);
-const AuditPage = lazyPart(async () => (await import("../audit/audit-page.tsx")).AuditPage);
+const HistoryPage = lazyPart(async () => (await import("./settings-parts.ts")).HistoryPage);
+const RequestsPage = lazyPart(async () => (await import("./settings-parts.ts")).RequestsPage);
+const KeysPage = lazyPart(async () => (await import("./settings-parts.ts")).KeysPage);
+const WebhooksPage = lazyPart(async () => (await import("./settings-parts.ts")).WebhooksPage);
+const SitesPage = lazyPart(async () => (await import("./settings-parts.ts")).SitesPage);
+const OperatorsPage = lazyPart(async () => (await import("./settings-parts.ts")).OperatorsPage);
+const AuditPage = lazyPart(async () => (await import("./settings-parts.ts")).AuditPage);
 
 const groups: readonly (readonly SitePage[])[] = [
   [

@@ -4,7 +4,6 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { type ReactNode, Suspense, useEffect, useMemo } from "react";
 import type { SessionInfo } from "../../admin/api/types.ts";
 import type { Declared } from "../api/call-api.ts";
-import { OverviewPage } from "../overview/overview-page.tsx";
 import { RecordTable } from "../records/record-table.tsx";
 import { explainReload, lazyPart, preloadParts } from "../shell/lazy-part.tsx";
 import { PlainPage } from "../shell/page.tsx";
@@ -16,7 +15,8 @@ import { UnknownPage } from "./access-notices.tsx";
 import { ConsoleLayout } from "./layout.tsx";
 import { pageNamed } from "./menu.tsx";
 
-const FirstSite = lazyPart(async () => (await import("../sites/site-form.tsx")).FirstSite);
+const OverviewPage = lazyPart(async () => (await import("./overview-parts.ts")).OverviewPage);
+const FirstSite = lazyPart(async () => (await import("./settings-parts.ts")).FirstSite);
 
 interface FrameProps {
   readonly session: SessionInfo;

@@ -1,11 +1,13 @@
 // A resource's page: the list of its records, with editable cells, and a record's form at its side.
 
 import { Box, Button, Drawer, IconButton, Stack, Typography } from "@mui/material";
-import { useCallback, useEffect, useMemo } from "react";
+import { Suspense, useCallback, useEffect, useMemo } from "react";
 import type { RecordsResponse } from "../../admin/api/record-types.ts";
 import type { FieldInfo, ResourceInfo } from "../../admin/api/types.ts";
+import { FaultBoundary } from "../frame/access-notices.tsx";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { iconOf, NextIcon, PreviousIcon } from "../shell/icons.tsx";
+import { lazyPart } from "../shell/lazy-part.tsx";
 import { useDocumentTitle } from "../shell/page.tsx";
 import { EmptyList, LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { Link, navigate, useLocation } from "../shell/router.tsx";
@@ -18,9 +20,11 @@ import { CellContent, cellAttributes, type TableRecord, textIn, useCellEditing }
 import { countPages, type ListState, rowChoices, useListState } from "./list-state.ts";
 import { usePending } from "./pending-edits.tsx";
 import { useRecordPage } from "./record-data.ts";
-import { EditRecord, NewRecord } from "./record-form.tsx";
 import { useSelection } from "./selection.tsx";
 import { Toolbar } from "./toolbar.tsx";
+
+const NewRecord = lazyPart(async () => (await import("../frame/overview-parts.ts")).NewRecord);
+const EditRecord = lazyPart(async () => (await import("../frame/overview-parts.ts")).EditRecord);
 
 interface RecordTableProps {
   readonly resource: ResourceInfo;
@@ -292,17 +296,22 @@ function FormBeside({ resource, address, pending }: FormBesideProps) {
   };
   return (
     <Drawer anchor="right" open={id !== undefined} onClose={leave} slotProps={drawer}>
-      {id === "create" && <NewRecord resource={resource} onLeave={leave} />}
-      {id !== undefined && id !== "create" && (
-        <EditRecord
-          key={id}
-          resource={resource}
-          id={id}
-          first={pending.records.get(Number(id))}
-          onForget={pending.forget}
-          onLeave={leave}
-        />
-      )}
+      {/* Unsaved edits of the list stay, even if the form can't be loaded. */}
+      <FaultBoundary key={id ?? ""}>
+        <Suspense fallback={<LoadingLines />}>
+          {id === "create" && <NewRecord resource={resource} onLeave={leave} />}
+          {id !== undefined && id !== "create" && (
+            <EditRecord
+              key={id}
+              resource={resource}
+              id={id}
+              first={pending.records.get(Number(id))}
+              onForget={pending.forget}
+              onLeave={leave}
+            />
+          )}
+        </Suspense>
+      </FaultBoundary>
     </Drawer>
   );
 }

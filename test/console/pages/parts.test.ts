@@ -12,6 +12,8 @@ const built = await buildConsole();
 const versions = [unpackConsole(await packConsole(built, 1)), unpackConsole(await packConsole(renamed(), 1))] as const;
 let served: (typeof versions)[number];
 const server = await startTestConsole({ loadScript: async () => served });
+const anna = await server.signIn("anna");
+await anna.call("POST", "/sites/shop/records/brands", { Name: "Acme" });
 const browser = await openBrowser();
 afterAll(async () => {
   await browser.close();
@@ -23,6 +25,7 @@ let page: Page;
 beforeEach(async () => {
   served = versions[0];
   ({ page } = await openConsole(browser, server));
+  await page.goto(`${server.adminUrl}/#/shop/brands`);
   await page.route(parts, (route) => route.abort());
   await page.reload();
   await keys().waitFor();
@@ -55,7 +58,7 @@ test("a script that failed is loaded again", async () => {
 test("while the server can't be reached, the page says so, and shows its content once the server is back", async () => {
   const startAdmin = await server.stopAdmin();
   await keys().click();
-  await page.getByText("Can’t reach the server. Reconnecting…").waitFor();
+  await page.getByText("Reconnecting").waitFor();
   await letThrough();
   await startAdmin();
   await shown("API keys");
@@ -84,6 +87,27 @@ test("if servers of two versions share the address, the page is only reloaded on
   await reloaded;
   await shown("The console was updated");
   await page.getByRole("button", { name: "Reload page" }).waitFor();
+});
+
+test("after an upgrade, unsaved edits stay, and the operator decides when to load the page again", async () => {
+  await page.getByRole("gridcell", { name: "Acme", exact: true }).focus();
+  await page.keyboard.type("Ajax");
+  await page.keyboard.press("Enter");
+  const save = page.getByRole("button", { name: "Save", exact: true });
+  await save.waitFor();
+  served = versions[1];
+  await page.getByRole("link", { name: /^Open .*, ID 1$/ }).click();
+  await shown("The console was updated");
+  const asked = page.waitForEvent("dialog");
+  const reload = page.getByRole("button", { name: "Reload page" }).click();
+  await (await asked).dismiss();
+  await reload;
+  await page.keyboard.press("Escape");
+  await save.click();
+  await page.getByRole("gridcell", { name: "Ajax", exact: true }).waitFor();
+  await letThrough();
+  await keys().click();
+  await shown("API keys");
 });
 
 test("a page that was sent by another version, or while the scripts were being built, loads itself again", async () => {
