@@ -1,5 +1,5 @@
-import { sitesSchemaDocument } from "../../src/formats/sites-schema.ts";
 import { publicResources } from "../../src/model/resource.ts";
+import { sitesSchemaDocument } from "../../src/operator/sites/sites-file.ts";
 import { toOpenapi } from "../../src/reference/openapi/document.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { toHttpFile } from "./http-file.ts";
@@ -13,7 +13,7 @@ export async function committedDocuments(): Promise<Map<string, string>> {
   const requests = exampleRequests(toOpenapi(served));
   return new Map([
     ["docs/openapi.json", `${JSON.stringify(toOpenapi(served), null, 2)}\n`],
-    ["docs/sites.schema.json", `${JSON.stringify(sitesSchemaDocument(served), null, 2)}\n`],
+    ["docs/sites.schema.json", `${JSON.stringify(sitesSchemaDocument(), null, 2)}\n`],
     ["docs/postman.json", toPostman(requests)],
     ["docs/storefront.http", toHttpFile(requests, "rest-client")],
     ["docs/storefront-jetbrains.http", toHttpFile(requests, "jetbrains")],

@@ -1,29 +1,30 @@
 // `storefront apply`
 
-import { closeSync, fsyncSync, ftruncateSync, openSync, rmSync, writeSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
+import { decodeText } from "../formats/text-encoding.ts";
+import { Mistakes, readYaml } from "../formats/yaml.ts";
 import { errorMessage, systemErrorCode } from "../lib/errors-for-log.ts";
 import { flushToDiskSync } from "../lib/flush.ts";
-import { escapeControls } from "../lib/text.ts";
 import { ProblemError } from "../model/errors.ts";
 import { isStandardInput, isStandardOutput } from "../operator/files/standard-streams.ts";
 import {
   applySites,
-  checkWebhookUrls,
-  countRemovedRecords,
   type IssuedSecret,
   type Plan,
   planSites,
+  requireAllowedRemovals,
   type SecretStore,
   type Step,
   stepText,
 } from "../operator/sites/apply-sites.ts";
-import { readPresentSites } from "../operator/sites/describe-sites.ts";
+import { kinds, type SiteEntry, sitesShape } from "../operator/sites/sites-file.ts";
+import type { AddressPolicy } from "../webhooks/address-policy.ts";
 import { withEngine, withNewEngine } from "./shared/database.ts";
+import { openInput } from "./shared/input-file.ts";
 import { type CommonOptions, withCommonOptions } from "./shared/options.ts";
 import { formatCount, printError, printMessage, printResult } from "./shared/output.ts";
-import { readSitesFiles } from "./shared/sites-files.ts";
 import { UsageError } from "./shared/usage-error.ts";
 import { policyOf, withAllowOption } from "./webhook.ts";
 
@@ -52,7 +53,11 @@ export function applyCommand(): Command {
       "--prune",
       "also remove sites that aren't in the files, and keys and webhooks that aren't in their site's list",
     )
-    .option("--allow-removals <count>", "how many sites with records --prune may remove (default: 0)", parseCount)
+    .option(
+      "--allow-removals <count>",
+      "how many sites with records or keys --prune may remove (default: 0)",
+      parseCount,
+    )
     .option("--keys-to <file>", "new file for the keys and webhook secrets that are created, as lines of JSON")
     .option(
       "--keys-to-command <command>",
@@ -62,202 +67,168 @@ export function applyCommand(): Command {
 }
 
 async function apply(files: readonly string[], options: ApplyOptions): Promise<void> {
-  const { dryRun, check, prune = false, keysTo, keysToCommand } = options;
+  const { dryRun, check, prune = false, allowRemovals = 0, keysTo, keysToCommand } = options;
   if (files.filter(isStandardInput).length > 1)
     throw new UsageError("give - only once, because standard input can only be read once");
   if (keysTo !== undefined && keysToCommand !== undefined)
     throw new UsageError("use either --keys-to or --keys-to-command, not both");
-  if (keysTo === "" || isStandardOutput(keysTo ?? ""))
-    throw new UsageError("--keys-to needs a file name; to pass keys to a program, use --keys-to-command");
+  if (keysTo === "" || isStandardOutput(keysTo ?? "") || keysToCommand?.trim() === "")
+    throw new UsageError("give --keys-to a file name, or --keys-to-command a command");
   const isTrial = dryRun || check;
   const policy = policyOf(options);
   const { sites, mistakes } = await readSitesFiles(files, policy);
-  const settings = { prune, policy, mistakes };
+  const settings = { prune, allowRemovals, policy, mistakes };
   await (isTrial ? withEngine : withNewEngine)(options, async (engine, run) => {
-    const plan = planSites(await readPresentSites(engine), sites, settings, Date.now());
-    mistakes.throwIfAny();
-    const unresolved = await checkWebhookUrls(plan, sites, settings);
-    mistakes.throwIfAny();
-    const records = await countRemovedRecords(engine, plan);
-    const shown = plan.steps.map((step) => toShown(step, records));
-    const print = (applied: boolean) =>
-      printResult(
-        options,
-        { changes: shown.map(({ info }) => info), leftAlone: plan.leftAlone, applied, run: applied ? run : null },
-        shown.map(({ line }) => line),
-      );
-    if (!options.json || isTrial) print(false);
-    else if (!options.yes) for (const { line } of shown) printMessage(line);
-    for (const url of unresolved) printMessage(`the hostname in ${url} doesn't resolve at the moment; check it`);
+    const plan = await planSites(engine, sites, settings);
+    const { steps, leftAlone } = plan;
+    const info = { changes: steps.map(toInfo), leftAlone: leftAlone.map(toInfo), run: isTrial ? null : run };
+    printResult(options, info, steps.map(toLine));
     printMessage(summarize(plan));
-    if (isTrial) {
-      if (check && plan.steps.length > 0) process.exitCode = differs;
-      return;
-    }
-    requireAllowed([...records.values()].filter((count) => count > 0).length, options);
-    if (plan.steps.length > 0) {
-      await withSecretStore(plan, options, (secrets) => {
-        confirm(files, options);
-        return applySites(engine, sites, settings, plan, records, secrets).then((unused) => {
-          for (const url of unused)
-            printMessage(`another run created the webhook ${url} at the same time; its secret here isn't in use`);
-        });
-      });
-      printMessage(`applied; the run is ${run}`);
-    }
-    if (options.json) print(plan.steps.length > 0);
+    if (check && steps.length > 0) process.exitCode = differs;
+    if (isTrial || steps.length === 0) return;
+    requireAllowedRemovals(plan, settings);
+    const issues = steps.some(({ action, kind }) => action === "create" && (kind === "key" || kind === "webhook"));
+    if (issues && keysTo === undefined && keysToCommand === undefined)
+      throw new UsageError(
+        "this creates keys or webhook secrets, which can't be shown again; say where to put them with --keys-to <file> or --keys-to-command <command>",
+      );
+    confirm(steps, options);
+    const handOver = keysToCommand === undefined ? storeIn(keysTo ?? "") : passTo(keysToCommand);
+    const finish = await applySites(engine, sites, settings, plan, handOver);
+    await finish().catch((error) => {
+      printMessage(`not everything is done yet; run the command again for the rest. The run is ${run}`);
+      throw error;
+    });
+    printMessage(`applied; the run is ${run}`);
   });
 }
 
-/** The line and the JSON of a step. */
-function toShown(step: Step, records: ReadonlyMap<number, number>) {
-  const { sign, kind, site, name, inSandbox, details, removed } = step;
-  const count = removed && records.get(removed.ID);
-  const lost = count === undefined ? "" : ` with ${formatCount(count, "record")}`;
-  const action = { "+": "create", "~": "change", "-": "remove" }[sign];
-  const info = {
-    action,
-    kind,
-    site,
-    ...(name === undefined ? {} : { name }),
-    ...(inSandbox ? { sandbox: true } : {}),
-    details,
-    ...(removed ? { records: count } : {}),
+/** Of all files together, in bytes. */
+const maxBytes = 4 << 20;
+
+/**
+ * @param files paths, or `-` for standard input
+ * @returns the sites in all files, and where to report further mistakes
+ * @throws ProblemError `invalid-record` with all mistakes, or as `openInput`
+ */
+export async function readSitesFiles(
+  files: readonly string[],
+  policy: AddressPolicy,
+): Promise<{ sites: readonly SiteEntry[]; mistakes: Mistakes }> {
+  const mistakes = new Mistakes();
+  const shape = sitesShape(policy);
+  const sites: SiteEntry[] = [];
+  let size = 0;
+  for (const file of files) {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of openInput(file)) {
+      size += chunk.length;
+      if (size > maxBytes)
+        throw new ProblemError(
+          "too-large",
+          `the files have more than ${maxBytes >> 20} MiB; apply them in parts, without --prune`,
+        );
+      chunks.push(chunk);
+    }
+    const name = isStandardInput(file) ? "stdin" : file;
+    const text = (await Array.fromAsync(decodeText(chunks, undefined, `; save ${name} as UTF-8`))).join("");
+    const read = readYaml(text, name, shape, mistakes) as { sites?: readonly SiteEntry[] } | undefined;
+    sites.push(...(read?.sites ?? []));
+  }
+  requireUnique(sites, mistakes);
+  mistakes.throwIfAny();
+  return { sites, mistakes };
+}
+
+/** Adds entries that mean the same site, key or webhook as an earlier one, or none, to `mistakes`. */
+function requireUnique(sites: readonly SiteEntry[], mistakes: Mistakes): void {
+  const known = new Map<string, object>();
+  const add = (entry: object, member: string, detail: string) => mistakes.add(mistakes.placeOf(entry, member), detail);
+  const claim = (what: string, entry: object, member: string, identity: string) => {
+    const before = known.get(identity);
+    if (before) add(entry, member, `${what} is already at ${mistakes.placeOf(before)}`);
+    else known.set(identity, entry);
   };
-  return { line: escapeControls(stepText(step)).replaceAll("\n", " ") + lost, info };
+  for (const [at, site] of sites.entries()) {
+    if (site.name !== undefined) claim(`the site \`${site.name}\``, site, "name", site.name);
+    if (site.default) claim("the default site", site, "default", "default site");
+    const entries = [kinds.key, kinds.webhook].flatMap(
+      (one) => site[`${one.kind}s`]?.map((entry) => ({ entry, ...one })) ?? [],
+    );
+    for (const { entry, kind, by, handle } of entries) {
+      const member = Object.hasOwn(entry, handle) ? handle : by;
+      if (entry[member]) claim(`the same ${member}`, entry, member, `${at} ${kind} ${member} ${entry[member]}`);
+      else if (entry[member] === "" || !Object.hasOwn(entry, member))
+        add(entry, member, `give the ${kind} a \`${by}\`, or the \`${handle}\` of the ${kind} you mean`);
+    }
+  }
+}
+
+function toInfo({ action, kind, site, name, details, lost }: Step) {
+  return { action, kind, site, name, details, ...lost };
+}
+
+function toLine(step: Step): string {
+  const counts = Object.entries(step.lost ?? {}).filter(([, count]) => count > 0);
+  const lost = counts.map(([name, count]) => formatCount(count, name.slice(0, -1))).join(", ");
+  return lost === "" ? stepText(step) : `${stepText(step)} with ${lost}`;
 }
 
 function summarize({ steps, leftAlone }: Plan): string {
-  const count = (sign: Step["sign"]) => steps.filter((step) => step.sign === sign).length;
-  const changes =
-    steps.length === 0
-      ? "nothing to change"
-      : `${count("+")} to create, ${count("~")} to change, ${count("-")} to remove`;
-  const rest =
-    leftAlone === 0
-      ? ""
-      : `; ${formatCount(leftAlone, "entry", "entries")} on the server that the files don't have (--prune removes them)`;
-  return changes + rest;
-}
-
-function requireAllowed(sites: number, { allowRemovals = 0 }: ApplyOptions): void {
-  if (sites <= allowRemovals) return;
-  const those = sites === 1 ? "this site" : "these sites";
-  throw new ProblemError(
-    "bad-request",
-    `${formatCount(sites, "site")} with records would be removed, which can't be undone; to remove ${those} anyway, add --allow-removals ${sites}`,
-  );
+  const count = (action: Step["action"]) => `${steps.filter((step) => step.action === action).length} to ${action}`;
+  const changes = `${count("create")}, ${count("change")}, ${count("remove")}`;
+  const left = formatCount(leftAlone.length, "site, key or webhook", "sites, keys and webhooks");
+  const rest = leftAlone.length > 0 ? `; ${left} on the server that the files don't list (--prune removes them)` : "";
+  return (steps.length === 0 ? "nothing to change" : changes) + rest;
 }
 
 /** Asks on the terminal. @throws UsageError if there's none, ProblemError `conflict` unless the answer is yes */
-function confirm(files: readonly string[], { yes }: ApplyOptions): void {
+function confirm(steps: readonly Step[], { yes }: ApplyOptions): void {
   if (yes) return;
-  if (!process.stdin.isTTY || files.some(isStandardInput))
-    throw new UsageError("add --yes to apply this, because there's no terminal to ask on; --dry-run only shows it");
+  if (!process.stdin.isTTY)
+    throw new UsageError("add --yes to apply this, because standard input isn't a terminal; --dry-run only shows it");
+  if (!process.stdout.isTTY) for (const step of steps) printMessage(toLine(step));
   printError("Apply these changes? [y/N] ");
   const answer = prompt("") ?? "";
   if (!/^y(?:es)?$/i.test(answer.trim())) throw new ProblemError("conflict", "nothing was changed");
 }
 
-interface OpenSecretStore extends SecretStore {
-  /** Ends it. Removes what was added but isn't in use, except after an error that leaves that open. */
-  close(isUnknown: boolean): void;
-}
-
-/** @throws UsageError if the plan creates secrets and there's nowhere to put them, ProblemError as `work` or if they can't be stored */
-async function withSecretStore(
-  plan: Plan,
-  options: ApplyOptions,
-  work: (store: SecretStore) => Promise<void>,
-): Promise<void> {
-  const store = openSecretStore(plan, options);
-  try {
-    await work(store);
-    store.close(false);
-  } catch (error) {
-    // After a lost connection, nobody knows whether the keys were stored.
-    store.close(!(error instanceof ProblemError) || error.code === "unavailable");
-    throw error;
-  }
-}
-
-function openSecretStore({ steps }: Plan, { keysTo, keysToCommand }: ApplyOptions): OpenSecretStore {
-  const created = steps.filter(({ sign, kind }) => sign === "+" && (kind === "key" || kind === "webhook")).length;
-  if (created === 0) return { add() {}, keep() {}, close() {} };
-  if (keysTo !== undefined) return fileStore(keysTo);
-  if (keysToCommand !== undefined) return commandStore(keysToCommand);
-  throw new UsageError(
-    `this creates ${formatCount(created, "key or webhook secret", "keys and webhook secrets")}, which can't be shown again; say where to put them with --keys-to <file> or --keys-to-command <command>`,
-  );
-}
-
-function toLines(secrets: readonly IssuedSecret[]): Buffer {
-  return Buffer.from(secrets.map((secret) => `${JSON.stringify(secret)}\n`).join(""));
-}
-
 /** @throws ProblemError `conflict` if the file exists, `unavailable` if it can't be written */
-function fileStore(file: string): OpenSecretStore {
-  const attempt = <T>(work: () => T): T => {
+function storeIn(file: string): SecretStore {
+  return (secrets) => {
     try {
-      return work();
+      writeFileSync(file, toLines(secrets), { flag: "wx", mode: 0o600 });
+      flushToDiskSync(file);
+      flushToDiskSync(dirname(file));
     } catch (error) {
       if (systemErrorCode(error) === "EEXIST")
         throw new ProblemError("conflict", `--keys-to ${file}: the file already exists; use a new one`);
+      rmSync(file, { force: true });
       throw new ProblemError("unavailable", `can't write ${file}: ${errorMessage(error)}`, { cause: error });
     }
-  };
-  const descriptor = attempt(() => openSync(file, "wx", 0o600));
-  let end = 0;
-  let kept = 0;
-  return {
-    add: (secrets) =>
-      attempt(() => {
-        ftruncateSync(descriptor, kept);
-        const lines = toLines(secrets);
-        for (end = kept; end < kept + lines.length; )
-          end += writeSync(descriptor, lines, end - kept, kept + lines.length - end, end);
-        fsyncSync(descriptor);
-        flushToDiskSync(dirname(file));
-      }),
-    keep: () => {
-      kept = end;
-    },
-    close(isUnknown) {
-      if (isUnknown) kept = end;
-      attempt(() => ftruncateSync(descriptor, kept));
-      closeSync(descriptor);
-      if (kept === 0) rmSync(file, { force: true });
-      else if (isUnknown)
-        printMessage(
-          `${file} has the keys and secrets created so far; to continue, run the command again with another file`,
-        );
-    },
   };
 }
 
 /** How long the command can take. */
 const maxCommandMs = 5 * 60_000;
 
-function commandStore(command: string): OpenSecretStore {
-  return {
-    add(secrets) {
-      if (secrets.length === 0) return;
-      const { exitCode } = Bun.spawnSync(["sh", "-c", command], {
-        stdin: toLines(secrets),
-        // Standard output has our plan.
-        stdout: 2,
-        stderr: "inherit",
-        timeout: maxCommandMs,
-      });
-      if (exitCode !== 0)
-        throw new ProblemError(
-          "unavailable",
-          `--keys-to-command failed (${exitCode === null ? "it was ended" : `exit status ${exitCode}`}), so its keys and secrets aren't in use`,
-        );
-    },
-    keep() {},
-    close() {},
+function passTo(command: string): SecretStore {
+  return (secrets) => {
+    const { exitCode } = Bun.spawnSync(["sh", "-c", command], {
+      stdin: toLines(secrets),
+      // Standard output has our plan.
+      stdout: 2,
+      stderr: "inherit",
+      timeout: maxCommandMs,
+    });
+    if (exitCode === 0) return;
+    const end = exitCode === null ? "it was ended" : `exit status ${exitCode}`;
+    throw new ProblemError("unavailable", `--keys-to-command failed (${end}), so its keys and secrets aren't in use`);
   };
+}
+
+function toLines(secrets: readonly IssuedSecret[]): Buffer {
+  return Buffer.from(secrets.map((secret) => `${JSON.stringify(secret)}\n`).join(""));
 }
 
 function parseCount(text: string): number {

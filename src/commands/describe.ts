@@ -1,9 +1,8 @@
 // `storefront describe`
 
 import { Command } from "commander";
-import { sitesSchemaPath } from "../formats/sites-schema.ts";
 import { formatYaml } from "../formats/yaml.ts";
-import { describeSites } from "../operator/sites/describe-sites.ts";
+import { describeSites } from "../operator/sites/sites-file.ts";
 import { ownUrl } from "./health.ts";
 import { toConfig, withEngine } from "./shared/database.ts";
 import { type CommonOptions, withCommonOptions } from "./shared/options.ts";
@@ -16,7 +15,7 @@ export function describeCommand(): Command {
     .addHelpText("after", "\nThe file contains webhook URLs, but no keys, secrets, records or operators.")
     .action(async (names: readonly string[], options: CommonOptions) => {
       const sites = await withEngine(options, (engine) => describeSites(engine, names, Date.now()));
-      const schema = `# yaml-language-server: $schema=${ownUrl(toConfig())}${sitesSchemaPath}`;
+      const schema = `# yaml-language-server: $schema=${ownUrl(toConfig())}/schemas/sites.json`;
       printResult(options, { sites }, options.json ? [] : [schema, formatYaml({ sites })]);
     });
 }

@@ -154,6 +154,24 @@ export function parseTime(text: string): number {
   return new Date(day).toISOString().startsWith(day) ? at : Number.NaN;
 }
 
+/** @returns milliseconds since 1970, or undefined unless it's a day or a time with its zone */
+export function parseUtcTime(text: string): number | undefined {
+  if (!/^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/.test(text)) return undefined;
+  const at = parseTime(text);
+  return Number.isNaN(at) ? undefined : at;
+}
+
+/** 100 years. */
+const maxDurationMs = 36_525 * 86_400_000;
+const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+
+/** `90d`, `24h` or `30m` in milliseconds, or undefined if it isn't one or over 100 years. */
+export function toDuration(text: string): number | undefined {
+  const [, count, unit = ""] = /^([0-9]{1,10})([smhdw])$/.exec(text) ?? [];
+  const duration = Number(count) * (units[unit] ?? 0);
+  return duration > 0 && duration <= maxDurationMs ? duration : undefined;
+}
+
 /** Escapes `text` for an element or a double-quoted attribute. */
 export function escapeHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");

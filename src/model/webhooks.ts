@@ -125,12 +125,8 @@ export interface WebhookStore {
   /** Atomically changes a state if it still has the `expected` values. @returns whether it did */
   compareAndSetWebhook(key: WebhookRef, expected: WebhookExpectation, update: WebhookStateUpdate): Promise<boolean>;
 
-  /**
-   * Saves a webhook's state and secrets in place of earlier ones, and deletes its attempts.
-   * @param isNew whether to change nothing if it has secrets, because another process was faster
-   * @returns whether it has the first of these secrets now
-   */
-  saveWebhook(state: WebhookState, secrets: readonly WebhookSecret[], isNew?: boolean): Promise<boolean>;
+  /** Saves a webhook's state and secrets in place of earlier ones, and deletes its attempts. */
+  saveWebhook(state: WebhookState, secrets: readonly WebhookSecret[]): Promise<void>;
 
   /**
    * Makes `secret` the current secret of a webhook that has a state. The previous one stays valid until `until`, and older ones are deleted, so there

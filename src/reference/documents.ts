@@ -13,6 +13,7 @@ import shopifyLocations from "../../docs/mappings/shopify-locations.json" with {
 import spreadsheetLocations from "../../docs/mappings/spreadsheet-locations.json" with { type: "text" };
 import woocommerceBrands from "../../docs/mappings/woocommerce-brands.json" with { type: "text" };
 import postman from "../../docs/postman.json" with { type: "text" };
+import sitesSchema from "../../docs/sites.schema.json" with { type: "text" };
 import httpFile from "../../docs/storefront.http" with { type: "text" };
 import jetbrainsHttpFile from "../../docs/storefront-jetbrains.http" with { type: "text" };
 import curlExample from "../../examples/curl.sh" with { type: "text" };
@@ -24,7 +25,6 @@ import javaExample from "../../examples/Storefront.java" with { type: "text" };
 import webhookJavascript from "../../examples/webhook.mjs" with { type: "text" };
 import webhookPhp from "../../examples/webhook.php" with { type: "text" };
 import webhookPython from "../../examples/webhook.py" with { type: "text" };
-import { sitesSchemaDocument, sitesSchemaPath } from "../formats/sites-schema.ts";
 import { publicResources, type Resource } from "../model/resource.ts";
 import { batchSchemaDocument } from "./batch-schema.ts";
 import { type ClientPackage, unversionedClientPath } from "./client-package.ts";
@@ -132,7 +132,7 @@ function schemaFiles(served: readonly Resource[]): [string, ServedFile][] {
     ["/schemas/key.json", { type: schemaType, content: toText(keySchemaDocument()) }],
     ["/schemas/changes.json", { type: schemaType, content: toText(feedSchemaDocument(served)) }],
     ["/schemas/batch.json", { type: schemaType, content: toText(batchSchemaDocument(served)) }],
-    [sitesSchemaPath, { type: schemaType, content: toText(sitesSchemaDocument(served)) }],
+    ["/schemas/sites.json", { type: schemaType, content: String(sitesSchema) }],
   ];
 }
 

@@ -24,11 +24,11 @@ const maxAttempts = 100;
  */
 export async function commitSystemChanges(
   engine: Engine,
-  decide: (system: SystemRecords) => readonly Intent[],
+  decide: (system: SystemRecords) => readonly Intent[] | Promise<readonly Intent[]>,
 ): Promise<string[]> {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const { system, head } = await readSystemWithHead(engine);
-    const [first, ...others] = decide(system);
+    const [first, ...others] = await decide(system);
     if (!first) return [];
     const outcomes = await engine.commit([{ ...first, ifHead: headVersion(head) }, ...others], { atomic: true });
     if (outcomes.every(isStored)) return outcomes.map(({ body }) => body);

@@ -64,23 +64,34 @@ const reachableRanges: ReadonlySet<string> = new Set([
  * @throws ProblemError `bad-request` if the URL or one of its addresses isn't allowed, `unavailable` if the hostname doesn't resolve
  */
 export async function resolveAllowedUrl(text: string, policy: AddressPolicy): Promise<ResolvedUrl> {
+  const { url, host } = parseAllowedUrl(text, policy);
+  if (toAddress(host)) return { url, host, addresses: [host] };
+  const addresses = await resolve(host, policy);
+  requireAllowed(host, addresses, policy);
+  return { url, host, addresses };
+}
+
+/** Checks what can be checked without resolving the hostname. @throws ProblemError `bad-request` */
+export function parseAllowedUrl(text: string, policy: AddressPolicy): Pick<ResolvedUrl, "url" | "host"> {
   const url = parseUrl(text);
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
-  const isLoopbackHost = isLoopback(host);
-  if (isLoopbackHost && !policy.isLoopbackAllowed)
+  if (isLoopback(host) && !policy.isLoopbackAllowed)
     throw invalidUrlError(`use a public address; ${host} points to this machine`);
-  if (url.protocol !== "https:" && !isLoopbackHost)
+  if (url.protocol !== "https:" && !isLoopback(host))
     throw invalidUrlError("use https://; http:// only works on this machine");
-  const addresses = toAddress(host) ? [host] : await resolve(host, policy);
+  if (toAddress(host)) requireAllowed(host, [host], policy);
+  return { url, host };
+}
+
+function requireAllowed(host: string, addresses: readonly string[], policy: AddressPolicy): void {
   const own = ownAddresses();
   for (const address of addresses) {
-    const reason = isLoopbackHost ? loopbackError(address) : findAddressError(address, policy, own);
+    const reason = isLoopback(host) ? loopbackError(address) : findAddressError(address, policy, own);
     if (reason)
       throw invalidUrlError(
         address === host ? `${address} ${reason}` : `${host} has the address ${address}, which ${reason}`,
       );
   }
-  return { url, host, addresses };
 }
 
 /** @throws ProblemError `bad-request` */

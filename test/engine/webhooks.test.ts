@@ -42,18 +42,6 @@ describe.each(engineKinds)("on $name", (kind) => {
     return state;
   };
 
-  test("of two processes that save a new webhook at once, one does, and both know which", async () => {
-    for (let round = 0; round < 10; round++) {
-      const state = webhookState({ site: 7, webhook: ++webhooks });
-      const save = (from: Engine, secret: string) => from.saveWebhook(state, [webhookSecret({ secret })], true);
-      const [isMine, isTheirs] = await Promise.all([save(engine, "whsec_1"), save(other, "whsec_2")]);
-      expect(isMine).toBe(!isTheirs);
-      const secret = isMine ? "whsec_1" : "whsec_2";
-      expect((await engine.readWebhookSecrets(state)).map((one) => one.secret)).toEqual([secret]);
-      expect(await save(engine, secret)).toBe(true);
-    }
-  });
-
   test("state: returned as stored, alone and among all", async () => {
     const page = { first: 3, last: 9, since: "a", goneAt: 8 } as const;
     const state = await put({ ...page, failingSince: 5, resumes: 2, holder: "h", leaseUntil: 2 ** 41 });

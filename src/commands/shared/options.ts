@@ -1,7 +1,7 @@
 // Options and arguments that several commands share.
 
 import { Argument, type Command, InvalidArgumentError } from "commander";
-import { findNearest } from "../../lib/text.ts";
+import { findNearest, toDuration } from "../../lib/text.ts";
 import { toId } from "../../model/record.ts";
 import { publicResources, type Resource } from "../../model/resource.ts";
 import { allResources } from "../../resources/all.ts";
@@ -78,14 +78,9 @@ export function parseRevision(name: string, text: string): number {
   throw new UsageError(`invalid ${name} \`${text}\`: revisions are whole numbers, starting at 0`);
 }
 
-/** 100 years. */
-const maxDurationMs = 36_525 * 86_400_000;
-const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
-
 /** `90d`, `24h` or `30m`, up to 100 years, in milliseconds. @throws UsageError */
 export function parseDuration(text: string): number {
-  const [, count, unit = ""] = /^([0-9]{1,10})([smhdw])$/.exec(text) ?? [];
-  const duration = Number(count) * (units[unit] ?? 0);
-  if (duration > 0 && duration <= maxDurationMs) return duration;
+  const duration = toDuration(text);
+  if (duration !== undefined) return duration;
   throw new UsageError(`invalid duration \`${text}\`: use one such as 10s, 30m, 24h, 90d or 4w, up to 100 years`);
 }

@@ -1,6 +1,6 @@
 // Parses options that name a point in a journal or feed: a revision, a cursor, a time or an age.
 
-import { parseTime } from "../../lib/text.ts";
+import { parseUtcTime } from "../../lib/text.ts";
 import type { Engine } from "../../model/engine.ts";
 import { type JournalPoint, resolveRevision } from "../../operator/journal/journal-entries.ts";
 import type { PrunePoint } from "../../operator/journal/prune-journals.ts";
@@ -52,18 +52,11 @@ export function parseDeliveryStart(name: string, text: string): DeliveryStart {
   );
 }
 
-export function isAge(text: string): boolean {
+function isAge(text: string): boolean {
   return /^[0-9]+[a-z]$/.test(text);
 }
 
 /** @returns milliseconds since 1970, or undefined if it's neither. @throws UsageError for an age over 100 years */
 function parseTimeOrAge(text: string): number | undefined {
   return isAge(text) ? Date.now() - parseDuration(text) : parseUtcTime(text);
-}
-
-/** @returns milliseconds since 1970, or undefined if it isn't a time */
-export function parseUtcTime(text: string): number | undefined {
-  if (!/^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/.test(text)) return undefined;
-  const at = parseTime(text);
-  return Number.isNaN(at) ? undefined : at;
 }

@@ -64,7 +64,7 @@ async function carryAgain(
   to: number,
 ): Promise<void> {
   const state = toCarried(late.state, to);
-  if (!early || isChangedByOperator(early, late)) return void (await engine.saveWebhook(state, late.secrets));
+  if (!early || isChangedByOperator(early, late)) return engine.saveWebhook(state, late.secrets);
   const { cursor, rewinds, resumes } = early.state;
   if (state.cursor === cursor && state.since === early.state.since) return;
   // A delivery has moved the cursor. But if a server has already delivered from the new sandbox, that progress counts.

@@ -1,678 +1,373 @@
 // Makes a server's sites, keys and webhooks what a file says (`storefront apply`).
 //
-// 1. `planSites` compares the file with the server. It's a pure function of both, so it can run again at any time.
-// 2. `applySites` removes sites, changes records in a single transaction, copies sandboxes and changes webhooks. Before each of these steps, it plans
-//    again, and stops if there's now anything in the plan that the operator hasn't confirmed. What someone else has done in the meantime is no longer
-//    in the plan, so two runs at once don't create anything twice, and a run that was interrupted is continued by the next one.
+// `planSites` compares the file with the server. `applySites` first commits all changes of records in one transaction, including removals, and then does
+// what can't be part of it: it gives new webhooks their secrets, copies sandboxes, changes webhooks, and deletes the rest of removed sites. The
+// transaction plans again, and stops if there's now anything in the plan that the operator hasn't confirmed. What someone else has done in the meantime is
+// no longer in the plan, so two runs at once don't create anything twice, and the next run continues one that was interrupted.
 //
-// Secrets are handed over before anything that needs them is stored. If the run is then killed, the worst that's left is a secret that nothing accepts,
-// or a webhook without a secret. The next run completes that webhook.
+// Secrets are handed over before the transaction. If the run is then killed, the worst that's left is a secret that nothing accepts, or a webhook without
+// one, which the next run replaces.
 
-import type { KeyEntry, SiteEntry, WebhookEntry } from "../../formats/sites-schema.ts";
 import type { Mistakes } from "../../formats/yaml.ts";
+import { createApiKey } from "../../model/api-key.ts";
 import type { Intent } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
-import { toKeyRights } from "../../model/key-rights.ts";
-import { publicResources } from "../../model/resource.ts";
 import { createWebhookSecret } from "../../model/webhooks.ts";
-import { allResources } from "../../resources/all.ts";
 import { key as keyResource } from "../../resources/key.ts";
 import { site as siteResource } from "../../resources/site.ts";
 import { webhook as webhookResource } from "../../resources/webhook.ts";
 import { readSystemRecords } from "../../system/read-system-records.ts";
-import { commitSystemChanges, toCreateIntent, toInstant, toUpdateIntent } from "../../system/system-changes.ts";
+import {
+  commitSystemChanges,
+  toCreateIntent,
+  toDeleteIntent,
+  toInstant,
+  toUpdateIntent,
+} from "../../system/system-changes.ts";
 import {
   type KeyRecord,
   type SiteRecord,
+  type SystemRecords,
   splitWords,
   toSite,
   type WebhookRecord,
 } from "../../system/system-records.ts";
 import type { AddressPolicy } from "../../webhooks/address-policy.ts";
 import { makeSandbox } from "../sandbox/make-sandbox.ts";
-import { type DeliveryStart, resolveDeliveryStart } from "../webhooks/delivery-start.ts";
+import { resolveDeliveryStart } from "../webhooks/delivery-start.ts";
 import { maxWebhooksOfSite, requireWebhookRoom, saveNewWebhook } from "../webhooks/webhook-creation.ts";
-import {
-  changeWebhookUrl,
-  checkWebhookUrl,
-  operatorPause,
-  pauseWebhook,
-  removeWebhook,
-  resumeWebhook,
-} from "../webhooks/webhooks.ts";
-import { indexSites, isExpired, isLive, isStopped, type PresentSites, readPresentSites } from "./describe-sites.ts";
-import { createKeyIntent, type KeyChanges, toKeyValues } from "./keys.ts";
+import { webhookRefOf } from "../webhooks/webhook-list.ts";
+import { changeWebhookUrl, operatorPause, pauseWebhook, removeWebhook, resumeWebhook } from "../webhooks/webhooks.ts";
+import { createKeyIntent } from "./keys.ts";
 import { requireSandboxName } from "./sandboxes.ts";
-import { removeSite } from "./site-removal.ts";
-import { requireChangeableSite, toSiteValues } from "./sites.ts";
-
-/** A site in a file, checked. What's undefined is left alone. */
-export interface WantedSite {
-  /** Where mistakes are reported. */
-  readonly entry: SiteEntry;
-  readonly name: string;
-  /** In normal form. */
-  readonly hostnames: readonly string[] | undefined;
-  readonly hasSandbox: boolean | undefined;
-  readonly keys: readonly WantedKey[] | undefined;
-  readonly webhooks: readonly WantedWebhook[] | undefined;
-}
-
-export interface WantedKey {
-  readonly entry: KeyEntry;
-  readonly changes: Omit<KeyChanges, "expiresAt">;
-  /** When it expires, in milliseconds since 1970, given when it was created. Null for never. */
-  readonly expiresAt: ((createdAt: number) => number | null) | undefined;
-}
-
-export interface WantedWebhook {
-  readonly entry: WebhookEntry;
-  /** In normal form. */
-  readonly url: string;
-  readonly since: DeliveryStart;
-}
+import { completeRemovals, toRemovalIntents } from "./site-removal.ts";
+import { requireChangeableSite, summarizeSite } from "./sites.ts";
+import {
+  compare,
+  type Entry,
+  kinds,
+  type Owned,
+  type OwnedKind,
+  readPresentSites,
+  type SiteEntry,
+  showText,
+} from "./sites-file.ts";
 
 interface PlanOptions {
   /** Whether to remove what isn't in the file. */
   readonly prune: boolean;
+  /** How many sites with records or valid keys may be removed. */
+  readonly allowRemovals: number;
   readonly policy: AddressPolicy;
   readonly mistakes: Mistakes;
 }
 
 export interface Plan {
   readonly steps: readonly Step[];
-  /** How many sites, sandboxes, keys and webhooks aren't in the file, and stay because `prune` is false. */
-  readonly leftAlone: number;
+  /** What isn't in the file, and stays because `prune` is false. */
+  readonly leftAlone: readonly Step[];
 }
 
 /** One line of the plan. */
 export interface Step {
-  readonly sign: "+" | "~" | "-";
+  readonly action: "create" | "change" | "remove";
   readonly kind: "site" | "sandbox" | "key" | "webhook";
-  /** The live site's name. */
+  /** Its name. */
   readonly site: string;
   /** A key's label or prefix, or a webhook's URL. */
   readonly name?: string;
-  readonly inSandbox?: boolean | undefined;
   readonly details: readonly string[];
-  /** For the transaction that changes records. Empty if the step's site or sandbox must be created first. */
-  readonly changes?: readonly RecordChange[];
-  /** The site to remove. */
+  /** The site to remove, and what it has. */
   readonly removed?: SiteRecord;
-  /** The webhook to complete after the transaction, because its creator was killed or is still at work. */
-  readonly incomplete?: { readonly record: WebhookRecord; readonly since: DeliveryStart };
-  /** What else there's to do, after the transaction. */
-  readonly run?: (engine: Engine) => Promise<unknown>;
-}
-
-interface RecordChange {
-  readonly intent: Intent;
-  /** Changes are made in this order, because a server may apply them in several steps. */
-  readonly rank: "releases a hostname" | "changes a site" | "creates a site" | "other";
+  readonly lost?: { readonly records: number; readonly keys: number; readonly webhooks: number };
+  /** Committed in one transaction. */
+  readonly intents?: readonly Intent[];
   readonly secret?: IssuedSecret;
-  /** The webhook that it creates. */
-  readonly webhook?: { readonly step: Step; readonly since: DeliveryStart };
+  /** What's to be done after the transaction. @param body the record of the last intent */
+  readonly run?: (engine: Engine, body: string) => Promise<unknown>;
 }
-
-const ranks: readonly RecordChange["rank"][] = ["releases a hostname", "changes a site", "creates a site", "other"];
 
 /** What nobody can see again. */
 export interface IssuedSecret {
   readonly site: string;
-  readonly sandbox?: true;
   readonly label?: string;
   readonly key?: string;
   readonly url?: string;
   readonly secret?: string;
 }
 
-/** Where secrets go. Both methods block. */
-export interface SecretStore {
-  /** Stores secrets durably, in place of those that were added since the last `keep`. @throws ProblemError `unavailable` */
-  add(secrets: readonly IssuedSecret[]): void;
-  /** What was added is in use, so it must stay. */
-  keep(): void;
-}
+/** Stores secrets durably. Blocks until then. @throws ProblemError `unavailable` */
+export type SecretStore = (secrets: readonly IssuedSecret[]) => void;
 
-/** Per run, because records change in one transaction. */
-const maxChanges = 10_000;
+/** In one transaction. */
+const maxIntents = 10_000;
+
+const signs = { create: "+", change: "~", remove: "-" };
 
 /** Two steps with the same text do the same. */
-export function stepText({ sign, kind, site, name, inSandbox, details }: Step): string {
-  const where = `${inSandbox ? "the sandbox of " : ""}${site}`;
+export function stepText({ action, kind, site, name, details }: Step): string {
   const what =
-    kind === "site" ? `site ${site}` : kind === "sandbox" ? `sandbox of ${site}` : `${kind} ${name} at ${where}`;
-  return `${sign} ${what}${details.length > 0 ? `: ${details.join("; ")}` : ""}`;
+    name !== undefined ? `${kind} ${name} at ${site}` : kind === "site" ? `site ${site}` : `sandbox of ${site}`;
+  return `${signs[action]} ${what}${details.length > 0 ? `: ${details.join("; ")}` : ""}`;
 }
 
-/** Adds to `options.mistakes` what can't be applied. @param now in milliseconds since 1970 */
-export function planSites(
-  present: PresentSites,
-  wanted: readonly WantedSite[],
-  options: PlanOptions,
-  now: number,
-): Plan {
-  return new Planner(present, wanted, options, now).plan();
-}
+/** One that exists or will. */
+type Site = Pick<SiteRecord, "ID" | "Name">;
 
-class Planner {
-  readonly #present: PresentSites;
-  readonly #wanted: readonly WantedSite[];
-  readonly #options: PlanOptions;
-  readonly #now: number;
-  readonly #index: ReturnType<typeof indexSites>;
-  readonly #live: ReadonlyMap<string, SiteRecord>;
-  readonly #steps: Step[] = [];
-  #leftAlone = 0;
-  #nextSiteId: number;
-  #newWebhooks = 0;
+/** @param known the records, if they've been read @throws ProblemError `invalid-record` with all mistakes, `too-large` */
+export async function planSites(
+  engine: Engine,
+  wanted: readonly SiteEntry[],
+  { prune, mistakes, policy }: PlanOptions,
+  known?: SystemRecords,
+): Promise<Plan> {
+  const now = Date.now();
+  const system = known ?? (await readSystemRecords(engine));
+  const present = await readPresentSites(engine, system, now);
+  const steps: Step[] = [];
+  const removals: Step[] = [];
+  const names = new Map(wanted.map((entry) => [entry.name, entry]));
+  const sites = [...system.sites, ...wanted.map(({ name }) => ({ Name: name }) as SiteRecord)];
+  const taken = new Set(system.sites.map(({ Name }) => Name));
+  const defaultSite = wanted.find((entry) => entry.default);
+  const owners = new Map<string, string>();
+  let nextSiteId = system.nextSiteId;
 
-  constructor(present: PresentSites, wanted: readonly WantedSite[], options: PlanOptions, now: number) {
-    this.#present = present;
-    this.#wanted = wanted;
-    this.#options = options;
-    this.#now = now;
-    this.#index = indexSites(present.system);
-    this.#live = new Map(present.system.sites.filter(isLive).map((site) => [site.Name, site]));
-    this.#nextSiteId = present.system.nextSiteId;
-  }
+  const reject = (entry: object, member: string | number, detail: string) =>
+    mistakes.add(mistakes.placeOf(entry, member), detail);
 
-  plan(): Plan {
-    const names = new Set(this.#wanted.map(({ name }) => name));
-    for (const site of this.#live.values())
-      if (!names.has(site.Name)) this.#prune({ sign: "-", kind: "site", site: site.Name, details: [], removed: site });
-    this.#unsetDefault();
-    this.#checkNames();
-    for (const wanted of this.#wanted) this.#planSite(wanted);
-    const { mistakes } = this.#options;
-    if (this.#newWebhooks > 0)
-      mistakes.check({}, "", () => requireWebhookRoom(this.#present.system, this.#newWebhooks));
-    const changes = this.#steps.reduce((sum, step) => sum + (step.changes?.length ?? 0), 0);
-    if (changes > maxChanges)
-      throw new ProblemError(
-        "too-large",
-        `these are ${changes} changes; apply at most ${maxChanges} at a time, for example by splitting the file`,
-      );
-    return { steps: this.#steps, leftAlone: this.#leftAlone };
-  }
-
-  #prune(step: Step): void {
-    if (this.#options.prune) this.#steps.push(step);
-    else this.#leftAlone++;
-  }
-
-  /** There's at most one default site, so another one that the file doesn't mention no longer is. */
-  #unsetDefault(): void {
-    const next = this.#wanted.find(({ entry }) => entry.default)?.name;
-    if (next === undefined) return;
-    for (const { ID, Name, Default } of this.#live.values()) {
-      if (Default === "" || Name === next) continue;
-      const named = this.#wanted.find(({ name }) => name === Name);
-      if (named?.entry.default === false || this.#steps.some(({ removed }) => removed?.ID === ID)) continue;
-      const intent = toUpdateIntent(siteResource, ID, { Default: "" }, this.#now);
-      this.#steps.push({
-        sign: "~",
-        kind: "site",
-        site: Name,
-        details: [`default yes → no, because ${next} is`],
-        changes: [{ intent, rank: "releases a hostname" }],
-      });
+  const planSite = (entry: SiteEntry) => {
+    const { keys, webhooks, ...own } = entry;
+    const { name, hostnames = [], sandbox: hasSandbox } = own;
+    const before = present.get(name);
+    if (!before && taken.has(name))
+      return void mistakes.check(mistakes.placeOf(entry, "name"), () => requireChangeableSite(system.sites, name));
+    for (const [at, host] of hostnames.entries()) {
+      const owner = owners.get(host) ?? name;
+      const how = names.has(owner) ? "" : `; to rename that site, use \`site set ${owner} --name ${name}\``;
+      if (owner !== name)
+        reject(hostnames, at, `the hostname \`${host}\` already belongs to the site \`${owner}\`${how}`);
+      owners.set(host, name);
     }
-  }
-
-  /** Compares the hostnames that sites will have, because one may move to another site. */
-  #checkNames(): void {
-    const { mistakes, prune } = this.#options;
-    const wanted = new Map(this.#wanted.map((site) => [site.name, site]));
-    const owners = new Map<string, string>();
-    for (const site of this.#present.system.sites) {
-      const own = wanted.get(site.Name);
-      if (own ? own.hostnames : prune && isLive(site)) continue;
-      for (const host of toSite(site).hostnames) owners.set(host, site.Name);
-    }
-    for (const { name, hostnames, entry } of this.#wanted)
-      for (const [at, host] of (hostnames ?? []).entries()) {
-        const owner = owners.get(host);
-        if (owner !== undefined && owner !== name)
-          mistakes.add(
-            mistakes.placeOf(entry.hostnames ?? entry, at),
-            `the hostname \`${host}\` already belongs to the site \`${owner}\``,
-          );
-        owners.set(host, name);
-      }
-  }
-
-  #planSite(wanted: WantedSite): void {
-    const { entry, name, hasSandbox } = wanted;
-    const { sites } = this.#present.system;
-    const isTaken = sites.some(({ Name }) => Name === name);
-    const site = this.#live.get(name);
-    const { mistakes } = this.#options;
-    if (isTaken && !site) return void mistakes.check(entry, "name", () => requireChangeableSite(sites, name));
-    const id = site?.ID ?? this.#nextSiteId++;
-    this.#planSettings(wanted, site, id);
-    const sandbox = site && this.#index.sandboxes.get(id);
-    if (hasSandbox && !sandbox) {
-      const others = [...sites, ...this.#wanted.map(({ name: Name }) => ({ Name, SandboxOf: "" }))] as SiteRecord[];
-      mistakes.check(entry, "sandbox", () => requireSandboxName(others, { ID: id, Name: name } as SiteRecord));
+    // There's at most one default site.
+    const isReplaced = before?.entry.default && defaultSite && defaultSite !== entry;
+    const settings = isReplaced ? { default: false, ...own } : own;
+    const { values, details } = compare(kinds.site, settings, before?.entry, now);
+    const site = before?.record ?? { ID: nextSiteId++, Name: name };
+    const step = { kind: "site", site: name } as const;
+    if (!before) {
+      const intents = [toCreateIntent(siteResource, values, now, site.ID)];
+      steps.push({ ...step, action: "create", details, intents });
+    } else if (details.length > 0)
+      steps.push({ ...step, action: "change", details, intents: [toUpdateIntent(siteResource, site.ID, values, now)] });
+    if (hasSandbox && !before?.sandbox) {
+      mistakes.check(mistakes.placeOf(entry, "sandbox"), () => requireSandboxName(sites, site as SiteRecord));
       const run = (engine: Engine) => makeSandbox(engine, name, { now: Date.now });
-      this.#steps.push({ sign: "+", kind: "sandbox", site: name, details: [], run });
+      steps.push({ ...step, action: "create", kind: "sandbox", details: [], run });
     }
-    if (hasSandbox === false && sandbox)
-      this.#prune({ sign: "-", kind: "sandbox", site: name, details: [], removed: sandbox });
-    for (const inSandbox of [false, true]) {
-      const place = { site: name, inSandbox, id: inSandbox ? sandbox?.ID : id };
-      // Without `sandbox: true`, the lists can't have entries for the sandbox, so they don't say what's missing either.
-      if (inSandbox && !hasSandbox) continue;
-      this.#planKeys(wanted.keys, place);
-      this.#planWebhooks(wanted.webhooks, place);
+    if (hasSandbox === false && before?.sandbox) removeSite("sandbox", name, before.sandbox);
+    if (keys) planOwned(kinds.key, keys, before?.keys, site, planKey, revokeKey);
+    if (!webhooks) return;
+    for (const { ID, URL: url } of before?.incomplete ?? []) {
+      const list = webhooks.some((webhook) => webhook.url === url) ? steps : removals;
+      const intents = [toDeleteIntent(webhookResource, ID, now)];
+      list.push({ action: "remove", kind: "webhook", site: name, name: url, details: ["incomplete"], intents });
     }
-  }
+    const left = planOwned(kinds.webhook, webhooks, before?.webhooks, site, planWebhook, removeHook);
+    const added = webhooks.length - (before?.webhooks.length ?? 0) + (prune ? 0 : left);
+    const others = added > 0 ? system.webhooks.filter((webhook) => Number(webhook.Site) === site.ID).length : 0;
+    if (others + added > maxWebhooksOfSite)
+      reject(webhooks, "", `${name} can't have more than ${maxWebhooksOfSite} webhooks; remove some first`);
+  };
 
-  #planSettings({ entry, name, hostnames }: WantedSite, site: SiteRecord | undefined, id: number): void {
-    const { default: isDefault, suspended: isSuspended, keyWebhooks: allowsWebhooksByKey } = entry;
-    const settings = { hostnames, isDefault, isSuspended, allowsWebhooksByKey };
-    const before = site && splitWords(site.Hostnames);
-    const added = (hostnames ?? []).filter((host) => !before?.includes(host));
-    const removed = (before ?? []).filter((host) => hostnames && !hostnames.includes(host));
-    const sent = toSiteValues(settings, site, this.#now);
-    if (site && added.length + removed.length === 0) delete sent.Hostnames;
-    const values = Object.entries(sent).filter(([field, value]) => value !== (site?.[field as keyof SiteRecord] ?? ""));
-    if (site && values.length === 0) return;
-    const yesNo = { Default: "default", Suspended: "suspended", KeyWebhooks: "keyWebhooks" };
-    const details = values.flatMap(([field, value]) => {
-      if (field === "Hostnames")
-        return `hostnames ${[...added.map((one) => `+${one}`), ...removed.map((one) => `-${one}`)].join(" ")}`;
-      const [no, yes] = field === "KeyWebhooks" ? ["yes", "no"] : ["no", "yes"];
-      return `${yesNo[field as keyof typeof yesNo]} ${site ? `${value === "" ? yes : no} → ` : ""}${value === "" ? no : yes}`;
-    });
-    if (!site) {
-      const intent = toCreateIntent(siteResource, { Name: name, ...sent }, this.#now, id);
-      this.#steps.push({ sign: "+", kind: "site", site: name, details, changes: [{ intent, rank: "creates a site" }] });
+  /** @returns how many aren't in the file */
+  const planOwned = <T>(
+    { kind, by, handle }: OwnedKind,
+    entries: readonly Entry[],
+    owned: readonly Owned<T>[] = [],
+    site: Site,
+    plan: (entry: Entry, found: Owned<T> | undefined, site: Site) => void,
+    remove: (record: T, site: Site) => void,
+  ) => {
+    const free = new Set(owned);
+    // What's named by its handle can't be meant by another entry.
+    for (const entry of entries.toSorted((a, b) => Number(handle in b) - Number(handle in a))) {
+      const sent = entry[handle];
+      const isMeant = (one: Owned<T>) => (sent ? one.handles.includes(`${sent}`) : one.entry[by] === entry[by]);
+      const [found, ...others] = [...free].filter(isMeant);
+      if (found) free.delete(found);
+      if (others.length === 0 && (found || !sent)) {
+        plan(entry, found, site);
+        continue;
+      }
+      const what = found
+        ? `${others.length + 1} ${kind}s at ${site.Name} have this ${by}`
+        : `${site.Name} has no such ${kind}`;
+      const how = found ? `add the \`${handle}\` of the one you mean` : `leave out \`${handle}\` to create a new one`;
+      reject(entry, sent ? handle : by, `${what}; see \`${kind} list --site ${site.Name}\`, and ${how}`);
+    }
+    for (const { record } of free) remove(record, site);
+    return free.size;
+  };
+
+  const planKey = (entry: Entry, found: Owned<KeyRecord> | undefined, { ID: id, Name: site }: Site) => {
+    const settings = { ...(found ? {} : { can: ["write"] }), ...entry, prefix: undefined };
+    const created = found ? Date.parse(found.record.Created) : now;
+    const { values, details } = compare(kinds.key, settings, found?.entry, created);
+    if (found && details.length > 0) {
+      const { ID, Label, Prefix } = found.record;
+      const intents = [toUpdateIntent(keyResource, ID, values, now)];
+      steps.push({ action: "change", kind: "key", site, name: showText(Label || Prefix), details, intents });
+    }
+    // The file may be older than the day when the key expired.
+    if (found || Date.parse(`${values.Expires}`) <= now) return;
+    const label = `${entry.label}`;
+    const { key } = createApiKey();
+    const step = { action: "create", kind: "key", site, name: showText(label), details } as const;
+    steps.push({ ...step, intents: [createKeyIntent(id, values, key, now)], secret: { site, label, key } });
+  };
+
+  const revokeKey = ({ ID, Label, Prefix, Former }: KeyRecord, { Name: site }: Site) => {
+    // Those it has replaced may still be accepted for a while.
+    const former = new Set(splitWords(Former));
+    const replaced = former.size > 0 ? system.keys.filter((key) => former.has(key.Prefix) && !key.Revoked) : [];
+    const ids = [ID, ...replaced.map((key) => key.ID)];
+    const intents = ids.map((id) => toUpdateIntent(keyResource, id, { Revoked: toInstant(now) }, now));
+    const name = Label === "" ? Prefix : `${showText(Label)} (${Prefix})`;
+    removals.push({ action: "remove", kind: "key", site, name, details: [], intents });
+  };
+
+  const planWebhook = (entry: Entry, found: Owned<WebhookRecord> | undefined, { ID: id, Name: site }: Site) => {
+    const { values, details } = compare(kinds.webhook, { ...entry, id: undefined }, found?.entry, now);
+    const { Resources, Paused } = values;
+    const step = { kind: "webhook", site, details } as const;
+    if (found) {
+      const { ID, URL: name, Resources: sends } = found.record;
+      const run = async (engine: Engine) => {
+        if (Paused) await pauseWebhook(engine, ID, Date.now());
+        if (values.URL) await changeWebhookUrl(engine, ID, `${values.URL}`, policy, Date.now());
+        if (Paused === "") await resumeWebhook(engine, ID, policy, Date.now());
+      };
+      const how = `remove it with \`webhook remove ${ID}\`, and the next run adds it with a new secret`;
+      if (Resources !== undefined)
+        reject(entry, "resources", `it sends ${sends || "everything"} now, which can't be changed; ${how}`);
+      if (details.length > 0) steps.push({ ...step, action: "change", name, run });
       return;
     }
-    const rank = added.length > 0 || isDefault ? "changes a site" : "releases a hostname";
-    const intent = toUpdateIntent(siteResource, id, Object.fromEntries(values), this.#now);
-    this.#steps.push({ sign: "~", kind: "site", site: name, details, changes: [{ intent, rank }] });
-  }
+    const secret = { site, url: `${entry.url}`, secret: createWebhookSecret() };
+    const all = { Site: `${id}`, Created: toInstant(now), ...values, Reason: entry.paused ? operatorPause : "" };
+    const intents = [toCreateIntent(webhookResource, all, now)];
+    const run = (engine: Engine, body: string) => completeWebhook(engine, JSON.parse(body), secret.secret);
+    steps.push({ ...step, action: "create", name: secret.url, intents, secret, run });
+  };
 
-  #planKeys(all: readonly WantedKey[] | undefined, place: Place): void {
-    if (!all) return;
-    const wanted = all.filter(({ entry }) => (entry.sandbox ?? false) === place.inSandbox);
-    const free = new Set(place.id === undefined ? [] : this.#index.keys.get(place.id));
-    // A key that's named by its prefix can't be meant by a label.
-    for (const one of wanted.toSorted(
-      (a, b) => Number(b.entry.prefix !== undefined) - Number(a.entry.prefix !== undefined),
-    )) {
-      const found = this.#findKey(one, free, place);
-      if (found === "mistake") continue;
-      if (found) free.delete(found);
-      const step = found ? this.#changeKey(one, found, place) : this.#createKey(one, place);
-      if (step) this.#steps.push(step);
-    }
-    for (const key of free) {
-      if (isExpired(key, this.#now)) continue;
-      const intent = toUpdateIntent(keyResource, key.ID, { Revoked: toInstant(this.#now) }, this.#now);
-      const name = key.Label === "" ? key.Prefix : `${showName(key.Label)} (${key.Prefix})`;
-      this.#prune({ ...where(place), sign: "-", kind: "key", name, details: [], changes: [{ intent, rank: "other" }] });
-    }
-  }
+  const removeHook = ({ ID, URL: name }: WebhookRecord, { Name: site }: Site) => {
+    const run = (engine: Engine) => removeWebhook(engine, ID, Date.now());
+    removals.push({ action: "remove", kind: "webhook", site, name, details: [], run });
+  };
 
-  /** Undefined if there's none yet. */
-  #findKey({ entry }: WantedKey, keys: ReadonlySet<KeyRecord>, { site }: Place): KeyRecord | "mistake" | undefined {
-    const { mistakes } = this.#options;
-    const { prefix, label } = entry;
-    if (prefix !== undefined) {
-      const found = [...keys].find(({ Prefix, Former }) => Prefix === prefix || splitWords(Former).includes(prefix));
-      if (found) return found;
-      const detail = `${site} has no key that starts with ${prefix}; see \`key list --site ${site}\`, or leave out \`prefix\` to create a new key`;
-      mistakes.add(mistakes.placeOf(entry, "prefix"), detail);
-      return "mistake";
-    }
-    const named = [...keys].filter(({ Label }) => Label === label);
-    const valid = named.filter((key) => !isExpired(key, this.#now));
-    if (valid.length <= 1) return valid[0] ?? named.at(-1);
-    const prefixes = valid.map(({ Prefix }) => Prefix);
-    const detail = `${valid.length} keys at ${site} have this label (${prefixes.slice(0, 10).join(", ")}); add \`prefix: ${prefixes[0]}\` to say which one you mean, or change a label with \`key set\``;
-    mistakes.add(mistakes.placeOf(entry, "label"), detail);
-    return "mistake";
-  }
+  const removeSite = (kind: "site" | "sandbox", name: string, removed: SiteRecord) => {
+    const run = (engine: Engine) => completeRemovals(engine, Date.now());
+    const intents = toRemovalIntents(system, removed, now);
+    removals.push({ action: "remove", kind, site: name, details: [], removed, intents, run });
+  };
 
-  #createKey({ entry, changes, expiresAt }: WantedKey, place: Place): Step | undefined {
-    const now = this.#now;
-    const end = expiresAt?.(now) ?? undefined;
-    // The file may be older than the day when it expired.
-    if (end !== undefined && end <= now) return undefined;
-    const { label = "", rights = ["write"], networks = [], rate } = changes;
-    const step: Step = {
-      ...where(place),
-      sign: "+",
-      kind: "key",
-      name: showName(label),
-      details: [
-        rights.join(", "),
-        ...(networks.length > 0 ? [`from ${networks.join(", ")}`] : []),
-        ...(rate ? [`rate ${rate}`] : []),
-        ...(entry.expires === undefined ? [] : [`expires ${entry.expires}`]),
-      ],
-    };
-    if (place.id === undefined) return { ...step, changes: [] };
-    const settings = { label, rights, networks, rate: rate ?? undefined, expiresAt: end };
-    const created = this.#options.mistakes.check(entry, "", () =>
-      createKeyIntent(place.id as number, settings, now, place.inSandbox),
-    );
-    if (!created) return undefined;
-    const secret = { ...secretOf(place), label, key: created.key };
-    return { ...step, changes: [{ intent: created.intent, rank: "other", secret }] };
+  for (const { Name: name, ...site } of system.sites)
+    if (names.has(name) ? !names.get(name)?.hostnames : !prune || !present.has(name))
+      for (const host of toSite({ Name: name, ...site }).hostnames) owners.set(host, name);
+  for (const [name, { record, entry }] of present) {
+    if (names.has(name)) continue;
+    removeSite("site", name, record);
+    if (entry.default && defaultSite && !prune) planSite({ name });
   }
-
-  #changeKey({ entry, changes, expiresAt }: WantedKey, key: KeyRecord, place: Place): Step | undefined {
-    const isUnchanged = changes.rights?.length === 0 && key.Scope === "none";
-    const sent = toKeyValues({
-      ...changes,
-      rights: isUnchanged ? undefined : changes.rights,
-      expiresAt: expiresAt?.(Date.parse(key.Created)),
-    });
-    const differing = (Object.entries(sent) as [keyof typeof shownFields, string][]).filter(
-      ([field, value]) => !isSameValue(field, key[field], value),
-    );
-    if (differing.length === 0) return undefined;
-    const details = differing.map(([field, value]) => {
-      const { label, none } = shownFields[field];
-      const show = (text: string) => (field === "Label" ? showName(text) : text || none);
-      return `${label} ${show(key[field])} → ${show(value)}`;
-    });
-    const intent = this.#options.mistakes.check(entry, "", () =>
-      toUpdateIntent(keyResource, key.ID, Object.fromEntries(differing), this.#now),
-    );
-    const name = key.Label === "" ? key.Prefix : showName(key.Label);
-    return {
-      ...where(place),
-      sign: "~",
-      kind: "key",
-      name,
-      details,
-      changes: intent ? [{ intent, rank: "other" }] : [],
-    };
+  for (const entry of wanted) planSite(entry);
+  requireWebhookRoom(system, steps.filter(({ kind, action }) => kind === "webhook" && action === "create").length);
+  mistakes.throwIfAny();
+  if (prune) steps.push(...removals);
+  const changes = steps.reduce((sum, { intents = [] }) => sum + intents.length, 0);
+  if (changes > maxIntents)
+    throw new ProblemError("too-large", `these are ${changes} changes; a run can have up to ${maxIntents}`);
+  for (const [at, step] of steps.entries()) {
+    if (!step.removed) continue;
+    const { records, validKeys: keys, webhooks } = await summarizeSite(engine, step.removed.Name, now);
+    const lost = { records: Object.values(records).reduce((sum, count) => sum + count, 0), keys, webhooks };
+    steps[at] = { ...step, lost };
   }
-
-  #planWebhooks(all: readonly WantedWebhook[] | undefined, place: Place): void {
-    if (!all) return;
-    const wanted = all.filter(({ entry }) => (entry.sandbox ?? false) === place.inSandbox);
-    const free = new Set(place.id === undefined ? [] : this.#index.webhooks.get(place.id));
-    const before = free.size;
-    let created = 0;
-    for (const one of wanted.toSorted((a, b) => Number(b.entry.id !== undefined) - Number(a.entry.id !== undefined))) {
-      const found = this.#findWebhook(one, free, place);
-      if (found === "mistake") continue;
-      if (found) free.delete(found);
-      const isIncomplete = found && this.#present.webhooks.get(found.ID)?.status === "incomplete";
-      if (!found) created++;
-      if (!found || isIncomplete) this.#steps.push(this.#createWebhook(one, found, place));
-      if (found) this.#changeWebhook(one, found, place);
-    }
-    for (const { ID, URL: url } of free)
-      this.#prune({
-        ...where(place),
-        sign: "-",
-        kind: "webhook",
-        name: url,
-        details: [],
-        run: (engine) => removeWebhook(engine, ID, Date.now()),
-      });
-    this.#newWebhooks += created;
-    if (created > 0 && before + created > maxWebhooksOfSite) {
-      const { mistakes } = this.#options;
-      const detail = `${place.site} would have ${before + created} webhooks, and ${maxWebhooksOfSite} is the maximum; remove some first`;
-      mistakes.add(mistakes.placeOf(all), detail);
-    }
-  }
-
-  /** Undefined if there's none yet. */
-  #findWebhook(
-    { entry, url }: WantedWebhook,
-    webhooks: ReadonlySet<WebhookRecord>,
-    { site }: Place,
-  ): WebhookRecord | "mistake" | undefined {
-    const { mistakes } = this.#options;
-    const { id } = entry;
-    const found = [...webhooks].filter((one) => (id === undefined ? one.URL === url : one.ID === id));
-    if (id !== undefined && found.length === 0) {
-      mistakes.add(
-        mistakes.placeOf(entry, "id"),
-        `${site} has no webhook ${id}; see \`webhook list --site ${site}\`, or leave out \`id\` to add a new one`,
-      );
-      return "mistake";
-    }
-    if (found.length <= 1) return found[0];
-    const ids = found.map(({ ID }) => ID);
-    mistakes.add(
-      mistakes.placeOf(entry, "url"),
-      `${found.length} webhooks at ${site} have this URL (${ids.join(", ")}); add \`id: ${ids[0]}\` to say which one you mean`,
-    );
-    return "mistake";
-  }
-
-  /** @param incomplete a webhook without a secret, to be completed */
-  #createWebhook({ entry, url, since }: WantedWebhook, incomplete: WebhookRecord | undefined, place: Place): Step {
-    const now = this.#now;
-    const { resources = [], paused } = entry;
-    const details = [...(resources.length > 0 ? [resources.join(", ")] : []), ...(paused ? ["paused"] : [])];
-    const step: Step = { ...where(place), sign: "+", kind: "webhook", name: url, details, changes: [] };
-    if (place.id === undefined) return step;
-    const pause = paused ? { Paused: toInstant(now), Reason: operatorPause } : { Paused: "", Reason: "" };
-    if (incomplete) {
-      const isChanged = paused !== undefined && paused !== (incomplete.Paused !== "");
-      const intent = toUpdateIntent(webhookResource, incomplete.ID, pause, now);
-      return {
-        ...step,
-        changes: isChanged ? [{ intent, rank: "other" }] : [],
-        incomplete: { record: incomplete, since },
-      };
-    }
-    const values = {
-      Site: String(place.id),
-      URL: url,
-      Resources: [...new Set(resources)].join(" "),
-      Created: toInstant(now),
-      ...pause,
-    };
-    const intent = toCreateIntent(webhookResource, values, now);
-    return { ...step, changes: [{ intent, rank: "other", webhook: { step, since } }] };
-  }
-
-  #changeWebhook({ entry, url }: WantedWebhook, webhook: WebhookRecord, place: Place): void {
-    const { mistakes, policy } = this.#options;
-    const { ID, URL: before, Resources } = webhook;
-    const isStoppedNow = isStopped(webhook, this.#present);
-    const { resources, paused } = entry;
-    if (resources && !isSameSet(resources, splitWords(Resources))) {
-      const detail = `the webhook sends ${Resources || "everything"} now, which can't be changed; remove it with \`webhook remove ${ID}\`, and the next run adds it with a new secret`;
-      mistakes.add(mistakes.placeOf(entry, "resources"), detail);
-    }
-    const change = (details: string, run: Step["run"]) =>
-      this.#steps.push({
-        ...where(place),
-        sign: "~",
-        kind: "webhook",
-        name: before,
-        details: [details],
-        ...(run ? { run } : {}),
-      });
-    if (before !== url) change(`url → ${url}`, (engine) => changeWebhookUrl(engine, ID, url, policy, Date.now()));
-    if (paused === undefined || isStoppedNow === undefined || paused === isStoppedNow) return;
-    if (paused) change("paused no → yes", (engine) => pauseWebhook(engine, ID, Date.now()));
-    else change("paused yes → no", (engine) => resumeWebhook(engine, ID, policy, Date.now()));
-  }
+  return { steps, leftAlone: prune ? [] : removals };
 }
 
-/** A site or its sandbox. */
-interface Place {
-  readonly site: string;
-  readonly inSandbox: boolean;
-  /** Undefined while the sandbox doesn't exist. */
-  readonly id: number | undefined;
+/** @throws ProblemError `bad-request` if more sites with records or valid keys would be removed than that's allowed for */
+export function requireAllowedRemovals({ steps }: Plan, { allowRemovals }: PlanOptions): void {
+  const used = steps.filter(({ lost }) => lost && lost.records + lost.keys > 0);
+  if (used.length <= allowRemovals) return;
+  const names = used.slice(0, 10).map(({ site }) => site);
+  const detail = `this would remove sites that have records or keys in use (${names.join(", ")}), which can't be undone; if that's what you want, add --allow-removals ${used.length}. To rename a site, use \`site set <name> --name <new>\``;
+  throw new ProblemError("bad-request", detail);
 }
 
-function where({ site, inSandbox }: Place): Pick<Step, "site" | "inSandbox"> {
-  return { site, inSandbox };
-}
-
-function secretOf({ site, inSandbox }: Pick<Step, "site" | "inSandbox">): IssuedSecret {
-  return { site, ...(inSandbox ? { sandbox: true } : {}) };
-}
-
-/** How plans show a key's fields. */
-const shownFields = {
-  Label: { label: "label", none: "" },
-  Scope: { label: "rights", none: "none" },
-  Networks: { label: "from", none: "any" },
-  Rate: { label: "rate", none: "default" },
-  Expires: { label: "expires", none: "never" },
-} as const;
-
-/** A label may contain anything, so that it could look like another line of the plan. */
-function showName(label: string): string {
-  return /^[\p{L}\p{N}][\p{L}\p{N} _./-]*$/u.test(label) ? label : JSON.stringify(label);
-}
-
-function isSameValue(field: keyof typeof shownFields, before: string, after: string): boolean {
-  if (field === "Networks") return isSameSet(splitWords(before), splitWords(after));
-  if (field === "Expires") return before === after || Date.parse(before) === Date.parse(after);
-  if (field !== "Scope") return before === after;
-  const [old, next] = [toKeyRights(before), toKeyRights(after)];
-  return old.includes(next) && next.includes(old);
-}
-
-function isSameSet(some: readonly string[], others: readonly string[]): boolean {
-  return new Set(some).size === new Set(others).size && some.every((one) => others.includes(one));
-}
-
-/** How long all hostnames of new webhooks may take to resolve. */
-const maxResolvingMs = 15_000;
-
-/**
- * Checks the URLs that the plan saves or resumes, and adds those that aren't allowed to `options.mistakes`.
- * @returns those whose hostname doesn't resolve at the moment
- */
-export async function checkWebhookUrls(
-  { steps }: Plan,
-  wanted: readonly WantedSite[],
-  { policy, mistakes }: PlanOptions,
-): Promise<readonly string[]> {
-  const sites = new Set(steps.flatMap(({ kind, sign, site }) => (kind === "webhook" && sign !== "-" ? [site] : [])));
-  const signal = AbortSignal.timeout(maxResolvingMs);
-  const limited = { ...policy, lookup: (name: string) => policy.lookup(name, signal) };
-  const entries = wanted.filter(({ name }) => sites.has(name)).flatMap(({ webhooks = [] }) => webhooks);
-  const checked = await Promise.all(
-    entries.map(async ({ entry, url }) => {
-      try {
-        return (await checkWebhookUrl(url, limited)).isResolved ? [] : [url];
-      } catch (error) {
-        if (!(error instanceof ProblemError)) throw error;
-        mistakes.add(mistakes.placeOf(entry, "url"), error.message);
-        return [];
-      }
-    }),
-  );
-  return checked.flat();
-}
-
-/** How many records each site to be removed has, by ID. */
-export async function countRemovedRecords(engine: Engine, { steps }: Plan): Promise<ReadonlyMap<number, number>> {
-  const counts = new Map<number, number>();
-  for (const { removed } of steps) if (removed) counts.set(removed.ID, await countRecords(engine, removed));
-  return counts;
-}
-
-/** Includes those of its sandbox. */
-async function countRecords(engine: Engine, { ID: id }: SiteRecord): Promise<number> {
-  const { sites } = await readSystemRecords(engine);
-  let count = 0;
-  for (const { ID } of sites.filter((site) => site.ID === id || site.SandboxOf === String(id))) {
-    const { counts } = await engine.readSite(ID, async (contents) => contents);
-    for (const { name } of publicResources(allResources)) count += counts[name]?.count ?? 0;
+/** Gives a new webhook its secret. It starts with the next change. */
+async function completeWebhook(engine: Engine, record: WebhookRecord, secret: string): Promise<void> {
+  try {
+    const start = await resolveDeliveryStart(engine, Number(record.Site), "now");
+    await saveNewWebhook(engine, record.ID, start, secret, Date.now());
+  } catch (error) {
+    // If another run has replaced the webhook in the meantime, this one's state mustn't stay.
+    await engine.deleteWebhook(webhookRefOf(record)).catch(() => {});
+    throw error;
   }
-  return count;
 }
 
 /**
- * Applies a plan. All or none of the sites, keys and webhooks are created, except those of new sandboxes.
+ * Commits a plan: all or none of the sites, keys and webhooks are created and removed.
  * @param confirmed what may be done
- * @param removedRecords from `countRemovedRecords`; a site that has got its first record since isn't removed
- * @returns the URLs of webhooks that another run has completed, so that the secrets handed over here aren't in use
- * @throws ProblemError `conflict` if something in the database has changed so that more would have to be done. Running it again then continues
+ * @param handOver is called at most once
+ * @returns does the rest. If it's interrupted, the next run continues
+ * @throws ProblemError `conflict` if something in the database has changed so that more would have to be done, or less after secrets were handed over
  */
 export async function applySites(
   engine: Engine,
-  wanted: readonly WantedSite[],
+  wanted: readonly SiteEntry[],
   options: PlanOptions,
   confirmed: Plan,
-  removedRecords: ReadonlyMap<number, number>,
-  secrets: SecretStore,
-): Promise<readonly string[]> {
+  handOver: SecretStore,
+): Promise<() => Promise<void>> {
   const texts = new Set(confirmed.steps.map(stepText));
-  const planAgain = (present: PresentSites) => {
-    const { steps } = planSites(present, wanted, options, Date.now());
-    options.mistakes.throwIfAny();
-    const unforeseen = steps.find((step) => !texts.has(stepText(step)));
-    if (!unforeseen) return steps;
-    const detail = `someone else has changed the sites since this was planned, so this would have to be done too: ${stepText(unforeseen)}; run the command again`;
-    throw new ProblemError("conflict", detail);
-  };
-  const plan = async () => planAgain(await readPresentSites(engine));
-  for (const { removed } of await plan()) if (removed) await removeIfAsPlanned(engine, removed, removedRecords);
-  const unused = await commitRecords(engine, planAgain, secrets);
-  const copies = (await plan()).filter(({ kind }) => kind === "sandbox");
-  for (const { run } of copies) await run?.(engine);
-  const others = copies.length > 0 ? await commitRecords(engine, planAgain, secrets) : [];
-  for (const { run } of await plan()) await run?.(engine);
-  return [...unused, ...others];
-}
-
-async function removeIfAsPlanned(
-  engine: Engine,
-  site: SiteRecord,
-  records: ReadonlyMap<number, number>,
-): Promise<void> {
-  if (records.get(site.ID) === 0 && (await countRecords(engine, site)) > 0)
-    throw new ProblemError(
-      "conflict",
-      `the site \`${site.Name}\` wasn't removed, because it has records now; run the command again`,
-    );
-  await removeSite(engine, site.Name, Date.now());
-}
-
-/** Commits the records in one transaction, then completes webhooks. @returns the URLs of those that another run has completed */
-async function commitRecords(
-  engine: Engine,
-  planAgain: (present: PresentSites) => readonly Step[],
-  secrets: SecretStore,
-): Promise<readonly string[]> {
-  const present = await readPresentSites(engine);
   let steps: readonly Step[] = [];
-  let changes: readonly RecordChange[] = [];
-  const bodies = await commitSystemChanges(engine, (system) => {
-    steps = planAgain({ ...present, system });
-    const found = steps.flatMap((step) => step.changes ?? []);
-    changes = found.toSorted((a, b) => ranks.indexOf(a.rank) - ranks.indexOf(b.rank));
-    secrets.add(changes.flatMap(({ secret }) => secret ?? []));
-    return changes.map(({ intent }) => intent);
+  let handedOver: string | undefined;
+  const bodies = await commitSystemChanges(engine, async (system) => {
+    const plan = await planSites(engine, wanted, options, system);
+    requireAllowedRemovals(plan, options);
+    const unforeseen = plan.steps.map(stepText).find((text) => !texts.has(text));
+    if (unforeseen) throw conflictError(`this would have to be done too: ${unforeseen}`);
+    // If someone else was faster, but nothing has changed that matters here, the secrets are still right.
+    const decision = `${system.nextSiteId}\n${plan.steps.map(stepText).join("\n")}`;
+    if (handedOver !== undefined && handedOver !== decision)
+      throw conflictError(
+        "the keys and secrets that were handed over aren't in use. If they've replaced others in a vault, rotate those",
+      );
+    steps = plan.steps.map((step, at) => (handedOver !== undefined && step.secret ? (steps[at] as Step) : step));
+    const secrets = steps.flatMap(({ secret }) => secret ?? []);
+    if (secrets.length > 0 && handedOver === undefined) {
+      handOver(secrets);
+      handedOver = decision;
+    }
+    return steps.flatMap(({ intents = [] }) => intents);
   });
-  secrets.keep();
-  const created = changes.flatMap(({ webhook }, at) =>
-    webhook ? [{ ...webhook, record: JSON.parse(bodies[at] as string) as WebhookRecord }] : [],
+  return async () => {
+    // Webhooks get their secrets first, because copying a sandbox can take long.
+    let end = 0;
+    for (const { intents = [], secret, run } of steps) {
+      end += intents.length;
+      if (secret) await run?.(engine, bodies[end - 1] ?? "");
+    }
+    for (const { secret, run } of steps) if (!secret) await run?.(engine, "");
+  };
+}
+
+function conflictError(detail: string): ProblemError {
+  return new ProblemError(
+    "conflict",
+    `someone else has changed the sites in the meantime, so ${detail}; run the command again`,
   );
-  const incomplete = steps.flatMap((step) => (step.incomplete ? [{ step, ...step.incomplete }] : []));
-  const webhooks = [...created, ...incomplete].map((webhook) => ({ ...webhook, secret: createWebhookSecret() }));
-  secrets.add(webhooks.map(({ step, record, secret }) => ({ ...secretOf(step), url: record.URL, secret })));
-  secrets.keep();
-  const unused: string[] = [];
-  for (const { record, since, secret } of webhooks) {
-    const start = await resolveDeliveryStart(engine, Number(record.Site), since);
-    const { isSaved } = await saveNewWebhook(engine, record.ID, start, secret, Date.now());
-    if (!isSaved) unused.push(record.URL);
-  }
-  return unused;
 }

@@ -11,6 +11,7 @@ import {
   minPrefixLength,
   visiblePrefix,
 } from "../../model/api-key.ts";
+import type { Intent } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { allRights, parseRights, toKeyRights } from "../../model/key-rights.ts";
@@ -50,7 +51,7 @@ export interface KeySettings {
   readonly rate?: number | undefined;
 }
 
-export interface KeyChanges {
+interface KeyChanges {
   readonly label?: string | undefined;
   readonly rights?: readonly string[] | undefined;
   /** Empty for all. */
@@ -115,9 +116,8 @@ export async function createKey(
     const present = presentSiteOf(sites, site);
     if (!present) throw new ProblemError("not-found", `the site \`${site.Name}\` was removed`);
     siteName = present.Name;
-    const created = createKeyIntent(present.ID, settings, now, present.SandboxOf !== "");
-    key = created.key;
-    return [created.intent];
+    key = createApiKey(present.SandboxOf !== "").key;
+    return [createKeyIntent(present.ID, toNewKeyValues(settings), key, now)];
   });
   return { key, record: toListed(JSON.parse(body as string), siteName) };
 }
@@ -165,7 +165,7 @@ export async function setKey(engine: Engine, prefix: string, changes: KeyChanges
 }
 
 /** The record's values that change. @throws ProblemError `bad-request` for a right that doesn't exist or a malformed network */
-export function toKeyValues({ label, rights, networks, rate, expiresAt }: KeyChanges): Values {
+function toKeyValues({ label, rights, networks, rate, expiresAt }: KeyChanges): Values {
   return {
     ...(label === undefined ? {} : { Label: label }),
     ...(rights === undefined ? {} : { Scope: parseRights(rights, allResources).text }),
@@ -211,21 +211,13 @@ export async function rotateKey(engine: Engine, prefix: string, overlap: number,
     if (endsAt <= now)
       throw new ProblemError("conflict", `the key ${old.Prefix} has been revoked or has expired; create a new one`);
     const end = overlap > 0 ? { Expires: toInstant(Math.min(now + overlap, endsAt)) } : { Revoked: toInstant(now) };
-    const settings = { ...toSettings(old), former: [old.Prefix, ...splitWords(old.Former)].slice(0, maxFormerKeys) };
-    const isForSandbox = site !== undefined && site.SandboxOf !== "";
-    const created = newKeyIntent(Number(old.Site), old, settings, now, isForSandbox);
-    key = created.key;
-    return [created.intent, toUpdateIntent(keyResource, old.ID, end, now)];
+    const { Label, Scope, Networks, Rate, Expires } = old;
+    const Former = [old.Prefix, ...splitWords(old.Former)].slice(0, maxFormerKeys).join(" ");
+    const values = { Label, Scope, Networks, Rate, Expires, Former };
+    key = createApiKey(site !== undefined && site.SandboxOf !== "").key;
+    return [createKeyIntent(Number(old.Site), values, key, now), toUpdateIntent(keyResource, old.ID, end, now)];
   });
   return { key, record: toListed(JSON.parse(body as string), site?.Name) };
-}
-
-function toSettings({ Label, Rate, Expires }: KeyRecord) {
-  return {
-    label: Label,
-    rate: Rate === "" ? undefined : Number(Rate),
-    expiresAt: Expires === "" ? undefined : Date.parse(Expires),
-  };
 }
 
 /** @param text the first 8 or more characters of a key (13 for a sandbox key), up to the whole key */
@@ -263,49 +255,25 @@ function siteOfKey({ sites }: SystemRecords, { Site }: KeyRecord): SiteRecord | 
   return sites.find(({ ID }) => ID === Number(Site));
 }
 
-interface NewKeySettings extends Pick<KeySettings, "label" | "expiresAt" | "rate"> {
-  /** Prefixes of the keys it replaces, latest first. */
-  readonly former?: readonly string[];
+/** @throws ProblemError `bad-request` for a right that doesn't exist or a malformed network */
+export function toNewKeyValues(settings: KeySettings): Values {
+  return toKeyValues({ ...settings, rights: settings.rights ?? ["write"] });
 }
 
-/** @param isForSandbox whether `site` is a sandbox @throws ProblemError as `createKey` */
-export function createKeyIntent(site: number, settings: KeySettings, now: number, isForSandbox: boolean) {
-  const { rights = ["write"], networks = [], ...others } = settings;
-  const limits = { Scope: parseRights(rights, allResources).text, Networks: parseNetworks(networks) };
-  return newKeyIntent(site, limits, others, now, isForSandbox);
+/** @param values the key's settings @param key from `createApiKey` @throws ProblemError `invalid-record` */
+export function createKeyIntent(site: number, values: Values, key: string, now: number): Intent {
+  const own = { Site: String(site), Prefix: visiblePrefix(key), Digest: hashApiKey(key), Created: toInstant(now) };
+  return toCreateIntent(keyResource, { ...own, ...values }, now);
 }
 
-function newKeyIntent(
-  site: number,
-  { Scope, Networks }: Pick<KeyRecord, "Scope" | "Networks">,
-  { label = "", expiresAt, rate, former = [] }: NewKeySettings,
-  now: number,
-  isForSandbox: boolean,
-) {
-  const { key, prefix, digest } = createApiKey(isForSandbox);
-  const values = {
-    Site: String(site),
-    Prefix: prefix,
-    Digest: digest,
-    Label: label,
-    Scope,
-    Networks,
-    Rate: rate === undefined ? "" : String(rate),
-    Created: toInstant(now),
-    Expires: expiresAt === undefined ? "" : toInstant(expiresAt),
-    Former: former.join(" "),
-  };
-  return { key, intent: toCreateIntent(keyResource, values, now) };
-}
-
-/** @throws ProblemError `bad-request` that says how to write a network with host bits */
 function parseNetworks(texts: readonly string[]): string {
   const networks = new Set(texts.map(parseNetwork));
   if (networks.size <= maxKeyNetworks) return [...networks].join(" ");
   throw new ProblemError("bad-request", `a key can have up to ${maxKeyNetworks} networks, not ${networks.size}`);
 }
 
-function parseNetwork(text: string): string {
+/** @returns its canonical form @throws ProblemError `bad-request` that says how to write it */
+export function parseNetwork(text: string): string {
   const found = toCanonicalNetwork(text);
   const sent = `\`${text.slice(0, 100)}\``;
   if (!found)

@@ -3,13 +3,14 @@
 import { isBlank, isRepeatedHeader, readCsvRows } from "../../formats/csv.ts";
 import { decodeText } from "../../formats/text-encoding.ts";
 import { errorMessage } from "../../lib/errors-for-log.ts";
+import { createApiKey } from "../../model/api-key.ts";
 import type { Intent } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import { type FieldError, fault, invalidRecordError, ProblemError } from "../../model/errors.ts";
 import { site as siteResource } from "../../resources/site.ts";
 import { commitSystemChanges, toCreateIntent } from "../../system/system-changes.ts";
 import type { SiteRecord, SystemRecords } from "../../system/system-records.ts";
-import { createKeyIntent, type KeySettings } from "./keys.ts";
+import { createKeyIntent, type KeySettings, toNewKeyValues } from "./keys.ts";
 import { removeSite } from "./site-removal.ts";
 import { requireUnusedNames, setSite, toSiteValues, toUnsetDefaultIntents } from "./sites.ts";
 
@@ -72,15 +73,14 @@ export async function createSites(
   const bodies = await commitSystemChanges(engine, (system) => {
     const sites = toSiteIntents(requested, system, now);
     const firstId = system.nextSiteId;
-    const issued = keySettings
-      ? requested.map((_, index) => createKeyIntent(firstId + index, keySettings, now, false))
-      : [];
-    keys = issued.map(({ key }) => key);
+    keys = keySettings ? requested.map(() => createApiKey().key) : [];
+    const values = toNewKeyValues(keySettings ?? {});
+    const issued = keys.map((key, index) => createKeyIntent(firstId + index, values, key, now));
     const before = system.sites;
     const hasDefault = requested.some(({ isDefault }) => isDefault);
     replacedDefault = hasDefault ? before.find(({ Default }) => Default === "yes") : undefined;
     const replaced = hasDefault ? toUnsetDefaultIntents(before, undefined, { isDefault: true }, now) : [];
-    return [...sites, ...issued.map(({ intent }) => intent), ...replaced];
+    return [...sites, ...issued, ...replaced];
   });
   const added = requested.map((_, index) => ({ site: JSON.parse(bodies[index] as string), key: keys[index] }));
   try {

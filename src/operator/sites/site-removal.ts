@@ -86,6 +86,14 @@ function requireIncompleteSite(sites: readonly SiteRecord[], id: number): SiteRe
   return site;
 }
 
+/** What to commit to remove a site and its sandbox. Afterwards, `completeRemovals` deletes the rest. */
+export function toRemovalIntents(system: SystemRecords, site: SiteRecord, now: number): Intent[] {
+  return targetsOf(system.sites, site).flatMap(({ ID }) => [
+    ...toDeleteOwnedRecords(system, ID, now),
+    toDeleteIntent(siteResource, ID, now),
+  ]);
+}
+
 /** The sites to remove with `site`, which is the last. */
 function targetsOf(sites: readonly SiteRecord[], site: SiteRecord): SiteRecord[] {
   const { SandboxOf, Importing } = site;
@@ -102,11 +110,9 @@ async function remove(
 ): Promise<SiteRecord> {
   let targets: readonly SiteRecord[] = [];
   const removed = await updateSites(engine, (sites, system) => {
-    targets = targetsOf(sites, pick(sites));
-    return targets.flatMap(({ ID }) => [
-      ...toDeleteOwnedRecords(system, ID, now),
-      toDeleteIntent(siteResource, ID, now),
-    ]);
+    const site = pick(sites);
+    targets = targetsOf(sites, site);
+    return toRemovalIntents(system, site, now);
   });
   try {
     for (const { ID } of targets) await engine.dropSite(ID);

@@ -69,33 +69,22 @@ export async function createWebhook(
   try {
     const isSameSite = Number(record.Site) === site.ID;
     const start = isSameSite ? position : await resolveDeliveryStart(engine, Number(record.Site), since);
-    const { webhook, isSaved } = await saveNewWebhook(engine, record.ID, start, secret, now);
-    if (isSaved) return { webhook, secret, isResolved };
+    const webhook = await saveNewWebhook(engine, record.ID, start, secret, now);
+    return { webhook, secret, isResolved };
   } catch (error) {
     // If this fails too, the webhook is listed as incomplete.
     await removeWebhook(engine, record.ID, now).catch(() => {});
     throw error;
   }
-  throw new ProblemError(
-    "conflict",
-    `someone else has just completed webhook ${record.ID}; rotate its secret to get one`,
-  );
 }
 
-/**
- * Completes a webhook that has no secret yet.
- * @returns `isSaved`: false if another process has completed it, so this secret isn't in use
- * @throws ProblemError `not-found` if it was removed
- */
+/** Completes a webhook whose record this process has created. @throws ProblemError `not-found` if it was removed */
 export async function saveNewWebhook(engine: Engine, id: number, start: WebhookPosition, secret: string, now: number) {
   const home = await engine.readDatabaseId();
-  const secrets = [{ secret, createdAt: now, until: null }];
-  let isSaved = false;
-  const webhook = await changeAtItsSite(engine, id, async (ref) => {
-    isSaved = await engine.saveWebhook(newWebhookState(ref, { ...start, home }), secrets, true);
+  return changeAtItsSite(engine, id, async (ref) => {
+    await engine.saveWebhook(newWebhookState(ref, { ...start, home }), [{ secret, createdAt: now, until: null }]);
     return true;
   });
-  return { webhook, isSaved };
 }
 
 /**

@@ -190,22 +190,12 @@ export function* compareAndSetWebhook(
   return (yield* upsertState(changed)) !== undefined;
 }
 
-export function* saveWebhook(
-  state: WebhookState,
-  secrets: readonly WebhookSecret[],
-  isNew = false,
-): Transaction<boolean> {
+export function* saveWebhook(state: WebhookState, secrets: readonly WebhookSecret[]): Transaction<void> {
   yield* lockState(state);
-  if (isNew) {
-    // On PostgreSQL, this waits for another process that's just inserting the state, and then keeps that one.
-    yield upsert("webhook_state", [toStateRow(state)], "false");
-    const known = yield* readWebhookSecrets(state);
-    if (known.length > 0) return known.some(({ secret }) => secret === secrets[0]?.secret);
-  } else yield* upsertState(state);
+  yield* upsertState(state);
   yield execute(`delete from webhook_attempts ${ofWebhook}`, toKeyRow(state));
   yield* replaceSecrets(state, secrets);
   yield* recordRotation(secrets);
-  return true;
 }
 
 export function* rotateWebhookSecret(

@@ -3,21 +3,17 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readSitesFiles } from "../../../src/commands/shared/sites-files.ts";
+import { readSitesFiles } from "../../../src/commands/apply.ts";
 import { formatYaml } from "../../../src/formats/yaml.ts";
 import type { Engine } from "../../../src/model/engine.ts";
-import {
-  applySites,
-  countRemovedRecords,
-  type IssuedSecret,
-  planSites,
-  stepText,
-} from "../../../src/operator/sites/apply-sites.ts";
-import { describeSites, readPresentSites } from "../../../src/operator/sites/describe-sites.ts";
+import { applySites, type IssuedSecret, planSites, stepText } from "../../../src/operator/sites/apply-sites.ts";
+import { describeSites } from "../../../src/operator/sites/sites-file.ts";
 import { toDeliveryPolicy } from "../../../src/webhooks/address-policy.ts";
 
 interface FileOptions {
   readonly prune?: boolean;
+  /** Default: any number. */
+  readonly allowRemovals?: number;
   /** Gets the secrets that are handed over, including those that turn out not to be needed. */
   readonly issued?: IssuedSecret[];
 }
@@ -25,17 +21,21 @@ interface FileOptions {
 const policy = toDeliveryPolicy([]);
 
 /** @returns the lines of the plan, and a function that applies it */
-export async function planFile(engine: Engine, text: string, { prune = false, issued = [] }: FileOptions = {}) {
+export async function planFile(
+  engine: Engine,
+  text: string,
+  { prune = false, allowRemovals = Number.POSITIVE_INFINITY, issued = [] }: FileOptions = {},
+) {
   const { sites, mistakes } = await readText(text);
-  const settings = { prune, policy, mistakes };
-  const plan = planSites(await readPresentSites(engine), sites, settings, Date.now());
-  mistakes.throwIfAny();
-  const records = await countRemovedRecords(engine, plan);
-  const store = { add: (secrets: readonly IssuedSecret[]) => void issued.push(...secrets), keep() {} };
+  const settings = { prune, allowRemovals, policy, mistakes };
+  const plan = await planSites(engine, sites, settings);
   return {
     lines: plan.steps.map(stepText),
-    leftAlone: plan.leftAlone,
-    apply: () => applySites(engine, sites, settings, plan, records, store),
+    leftAlone: plan.leftAlone.length,
+    apply: async () => {
+      const finish = await applySites(engine, sites, settings, plan, (secrets) => void issued.push(...secrets));
+      await finish();
+    },
   };
 }
 
@@ -50,7 +50,7 @@ export async function describeAll(engine: Engine): Promise<string> {
   return formatYaml({ sites: await describeSites(engine, [], Date.now()) });
 }
 
-async function readText(text: string) {
+export async function readText(text: string) {
   const folder = mkdtempSync(join(tmpdir(), "storefront-sites-"));
   try {
     const file = join(folder, "sites.yaml");
