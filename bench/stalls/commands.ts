@@ -64,7 +64,7 @@ async function applySites(target: Target) {
     hostnames: [`shop${n}.test`, `www.shop${n}.test`],
     keys: [
       { label: "till", can: ["brands:write"], expires: "never" },
-      { label: "warehouse", scope: "read" },
+      { label: "warehouse", can: ["read"] },
     ],
     webhooks: [{ url: `http://127.0.0.1:9/${n}`, paused: true }],
   }));

@@ -214,13 +214,10 @@ const maxCommandMs = 5 * 60_000;
 
 function passTo(command: string): SecretStore {
   return (secrets) => {
-    const { exitCode } = Bun.spawnSync(["sh", "-c", command], {
-      stdin: toLines(secrets),
-      // Standard output has our plan.
-      stdout: 2,
-      stderr: "inherit",
-      timeout: maxCommandMs,
-    });
+    const stdin = toLines(secrets);
+    // Standard output has our plan.
+    const options = { stdin, stdout: 2, stderr: "inherit", timeout: maxCommandMs } as const;
+    const { exitCode } = Bun.spawnSync(["sh", "-c", command], options);
     if (exitCode === 0) return;
     const end = exitCode === null ? "it was ended" : `exit status ${exitCode}`;
     throw new ProblemError("unavailable", `--keys-to-command failed (${end}), so its keys and secrets aren't in use`);

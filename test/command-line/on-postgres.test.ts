@@ -56,8 +56,8 @@ const calls: [command: string, args: string, printed: RegExp, stdin?: string][] 
   [
     "apply",
     "- --yes --keys-to new.jsonl",
-    /^~ site toys: suspended no → yes\n\+ key ERP at toys: read\n1 to create, 1 to change, 0 to remove; .*\napplied; the run is \w{8}\n$/,
-    "sites: [{name: toys, suspended: true, keys: [{label: ERP, scope: read}]}]",
+    /^~ site toys: suspended false → true\n\+ key ERP at toys: can read\n1 to create, 1 to change, 0 to remove; .*\napplied; the run is \w{8}\n$/,
+    "sites: [{name: toys, suspended: true, keys: [{label: ERP, can: [read]}]}]",
   ],
   ["operator add", "anna", /^1\n/],
   ["operator add", "ben --site toys --json", /"sites": \[\s*"toys"\s*\]/],

@@ -202,7 +202,7 @@ export function sitesSchemaDocument() {
 }
 
 /** A site that files can describe. A sandbox is part of its site, and an incomplete site isn't anyone's yet. */
-export interface PresentSite {
+interface PresentSite {
   readonly record: SiteRecord;
   readonly entry: Entry;
   readonly sandbox: SiteRecord | undefined;
