@@ -34,7 +34,8 @@ export class UpdatedError extends Error {}
  * @throws Error if that would lose unsaved changes, or has just been tried. The operator then decides when to reload the page
  */
 async function reloadPage(fault: Error): Promise<never> {
-  const isUpdated = !(await readPage()).includes(new URL(import.meta.url).pathname);
+  const main = document.querySelector<HTMLScriptElement>('script[src*="/console/main-"]');
+  const isUpdated = !(await readPage()).includes(main?.getAttribute("src") ?? "");
   if (hasUnsaved() || findReload()) throw isUpdated ? new UpdatedError(translate("app.updated_detail")) : fault;
   history.replaceState({ ...history.state, reload: { at: Date.now(), isUpdated } satisfies Reload }, "");
   location.reload();
