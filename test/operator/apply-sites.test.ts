@@ -249,7 +249,7 @@ describe.each(engines)("sites as code on $name", (kind) => {
     expect(await applyFile(engine, text, { prune: true })).toEqual([
       "- site toys",
       "- sandbox of garden",
-      `- key till (${key?.Prefix}) at garden`,
+      `- key till at garden: prefix ${key?.Prefix}`,
       "- webhook http://127.0.0.1:9/a at garden",
       "- webhook http://127.0.0.1:9/b at garden",
     ]);

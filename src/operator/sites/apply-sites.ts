@@ -108,7 +108,11 @@ const signs = { create: "+", change: "~", remove: "-" };
 /** Two steps with the same text do the same. */
 export function stepText({ action, kind, site, name, details }: Step): string {
   const what =
-    name !== undefined ? `${kind} ${name} at ${site}` : kind === "site" ? `site ${site}` : `sandbox of ${site}`;
+    name !== undefined
+      ? `${kind} ${showText(name)} at ${site}`
+      : kind === "site"
+        ? `site ${site}`
+        : `sandbox of ${site}`;
   return `${signs[action]} ${what}${details.length > 0 ? `: ${details.join("; ")}` : ""}`;
 }
 
@@ -218,13 +222,13 @@ export async function planSites(
     if (found && details.length > 0) {
       const { ID, Label, Prefix } = found.record;
       const intents = [toUpdateIntent(keyResource, ID, values, now)];
-      steps.push({ action: "change", kind: "key", site, name: showText(Label || Prefix), details, intents });
+      steps.push({ action: "change", kind: "key", site, name: Label || Prefix, details, intents });
     }
     // The file may be older than the day when the key expired.
     if (found || Date.parse(`${values.Expires}`) <= now) return;
     const label = `${entry.label}`;
     const { key } = createApiKey();
-    const step = { action: "create", kind: "key", site, name: showText(label), details } as const;
+    const step = { action: "create", kind: "key", site, name: label, details } as const;
     steps.push({ ...step, intents: [createKeyIntent(id, values, key, now)], secret: { site, label, key } });
   };
 
@@ -234,8 +238,8 @@ export async function planSites(
     const replaced = former.size > 0 ? system.keys.filter((key) => former.has(key.Prefix) && !key.Revoked) : [];
     const ids = [ID, ...replaced.map((key) => key.ID)];
     const intents = ids.map((id) => toUpdateIntent(keyResource, id, { Revoked: toInstant(now) }, now));
-    const name = Label === "" ? Prefix : `${showText(Label)} (${Prefix})`;
-    removals.push({ action: "remove", kind: "key", site, name, details: [], intents });
+    const details = [`prefix ${Prefix}`];
+    removals.push({ action: "remove", kind: "key", site, name: Label || Prefix, details, intents });
   };
 
   const planWebhook = (entry: Entry, found: Owned<WebhookRecord> | undefined, { ID: id, Name: site }: Site) => {
