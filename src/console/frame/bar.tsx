@@ -11,8 +11,7 @@ import {
   type MenuItemProps,
   Typography,
 } from "@mui/material";
-import { useIsFetching } from "@tanstack/react-query";
-import { Suspense, useEffect, useRef, useState } from "react";
+import { Suspense } from "react";
 import { reloadWithoutAddress, signOut } from "../session/session.tsx";
 import { useMenu } from "../shell/action-menu.tsx";
 import { chooseFrame, useFrameChoices } from "../shell/frame-choices.ts";
@@ -33,23 +32,20 @@ import { useSession, useSiteInfo } from "../shell/site-context.ts";
 import { askBeforeLoss, markAllSaved } from "../shell/unsaved.ts";
 import { translate } from "../text/translate.ts";
 
-const SiteList = lazyPart(async () => (await import("./settings-parts.ts")).SiteChoice, SiteName);
+/** Leaves a slow network and processor to the page's first reads. */
+const listAfterMs = 1000;
 
-/** Milliseconds until the list is loaded even if the page reads nothing. */
-const maxWaitMs = 2000;
+const SiteList = lazyPart(async () => {
+  await new Promise((resolve) => setTimeout(resolve, listAfterMs));
+  return (await import("./settings-parts.ts")).SiteChoice;
+}, SiteName);
 
 export function SiteChoice() {
-  const isFetching = useIsFetching() > 0;
-  const hasFetched = useRef(false);
-  const [isListed, setListed] = useState(false);
-  // Leaves the network and the processor to the page's first reads.
-  useEffect(() => {
-    hasFetched.current ||= isFetching;
-    if (isFetching) return;
-    const timer = setTimeout(() => setListed(true), hasFetched.current ? 0 : maxWaitMs);
-    return () => clearTimeout(timer);
-  }, [isFetching]);
-  return <Suspense fallback={<SiteName />}>{isListed ? <SiteList /> : <SiteName />}</Suspense>;
+  return (
+    <Suspense fallback={<SiteName />}>
+      <SiteList />
+    </Suspense>
+  );
 }
 
 /** The same without the list, and in the same place. */

@@ -15,7 +15,8 @@ import { UnknownPage } from "./access-notices.tsx";
 import { ConsoleLayout } from "./layout.tsx";
 import { pageNamed } from "./menu.tsx";
 
-const OverviewPage = lazyPart(async () => (await import("./overview-parts.ts")).OverviewPage);
+const isOverview = !/^#\/[^/?]*\/[^/?]/.test(location.hash);
+const OverviewPage = lazyPart(async () => (await import("./overview-parts.ts")).OverviewPage, undefined, isOverview);
 const FirstSite = lazyPart(async () => (await import("./settings-parts.ts")).FirstSite);
 
 interface FrameProps {

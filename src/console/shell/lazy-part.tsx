@@ -1,6 +1,6 @@
 // Loads parts of the console when they're first shown. Each is a script of its own.
 
-import { type ComponentType, type LazyExoticComponent, lazy } from "react";
+import { type ComponentType, lazy, useState } from "react";
 import { markUnreachable, whenOpen } from "../api/server-access.ts";
 import { translate } from "../text/translate.ts";
 import { notify } from "./notices.tsx";
@@ -12,13 +12,26 @@ const loaders: (() => Promise<unknown>)[] = [];
  * Returns a component that's loaded when it's first shown, or by `preloadParts`.
  * @param load imports the component
  * @param fallback shown if it can't be loaded; by default, the whole page is loaded again
+ * @param isFirst whether the address shows it, so that it's loaded at once
  */
-export function lazyPart<Props>(
+export function lazyPart<Props extends object>(
   load: () => Promise<ComponentType<Props>>,
   fallback?: ComponentType<Props>,
-): LazyExoticComponent<ComponentType<Props>> {
-  loaders.push(load);
-  return lazy(async () => ({ default: await load().catch((error) => fallback ?? reloadPage(error)) }));
+  isFirst = false,
+): ComponentType<Props> {
+  let loaded: ComponentType<Props> | undefined;
+  const loadPart = async () => {
+    loaded = await load();
+    return loaded;
+  };
+  loaders.push(loadPart);
+  if (isFirst) loadPart().catch(() => {});
+  const Lazy = lazy(async () => ({ default: await loadPart().catch((error) => fallback ?? reloadPage(error)) }));
+  // React waits 300 ms before it replaces a fallback, so a part that's there already mustn't have one.
+  return function Part(props: Props) {
+    const [Shown] = useState<ComponentType<Props>>(() => loaded ?? Lazy);
+    return <Shown {...props} />;
+  };
 }
 
 /** Loads all parts one by one, so that they're there when they're needed, even if the server is upgraded or can't be reached by then. */
