@@ -3,6 +3,7 @@
 
 import { isIP } from "node:net";
 import type { Logger } from "pino";
+import { forwardedFor } from "../http/common/client-network.ts";
 import { randomText } from "../lib/text.ts";
 import { type Limit, TokenBuckets } from "../lib/token-buckets.ts";
 import type { Engine } from "../model/engine.ts";
@@ -52,10 +53,10 @@ export interface SessionDependencies {
 
 /** For the audit log. Always has the connection's own address too, because a client could forge the header. */
 export function browserAddress({ trustProxy }: Pick<SessionDependencies, "trustProxy">, request: WireRequest): string {
-  const { address, headers } = request;
-  const client = headers.get("x-forwarded-for")?.split(",").at(-1)?.trim() ?? "";
+  const { address } = request;
+  const client = forwardedFor(request, trustProxy) ?? "";
   // A zone, as in `fe80::1%eth0`, could be so long that the connection's address is cut off.
-  return trustProxy && isIP(client) !== 0 && !client.includes("%") ? `${client} via ${address}` : address;
+  return isIP(client) !== 0 && !client.includes("%") ? `${client} via ${address}` : address;
 }
 
 /** For failed sign-ins of all clients together. It's only there to limit the work, because links are too long to guess. */

@@ -9,6 +9,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import * as oauth from "oauth4webapi";
 import type { Logger } from "pino";
+import { clientNetwork } from "../http/common/client-network.ts";
 import { errorMessage } from "../lib/errors-for-log.ts";
 import { createLogRateLimiter } from "../lib/logging.ts";
 import { randomText } from "../lib/text.ts";
@@ -57,7 +58,7 @@ const callbackPath = "/sign-in/callback";
 /** How long someone can take at the provider. */
 const transactionMs = 600_000;
 
-/** Of one address. Beyond this, browsers that come back are told to try again, so that nobody can make us flood the provider, or lock others out. */
+/** Of one network. Beyond this, browsers that come back are told to try again, so that nobody can make us flood the provider, or lock others out. */
 const exchangeLimit = { tokensPerSecond: 5, maxTokens: 50 };
 
 /** Between the provider's clock and ours. */
@@ -161,14 +162,13 @@ export class SingleSignOn {
   }
 
   async #finish({ request, query }: AdminRequestContext) {
-    const { engine, now, onRefused } = this.#dependencies;
+    const { engine, now, onRefused, trustProxy } = this.#dependencies;
     const { mappings, issuer, sessionMs } = this.#settings;
     const state = query.get("state");
     const secret = secretsIn(request.headers, this.#cookie).find((one) => derive("state", one) === state);
     if (!secret) throw new SignInFault("expired", "the browser didn't send the cookie of this sign-in");
-    const address = browserAddress(this.#dependencies, request);
-    if (this.#buckets.consumeToken(address, exchangeLimit, now()) === undefined)
-      throw new SignInFault("down", "too many sign-ins from this address");
+    if (this.#buckets.consumeToken(clientNetwork(request, trustProxy), exchangeLimit, now()) === undefined)
+      throw new SignInFault("down", "too many sign-ins from this network");
     const claims = await this.#identify(query, secret);
     const person = { subject: `${issuer} ${claims.sub}`, name: nameIn(claims), access: toAccess(claims, mappings) };
     const actor = withActor(engine, "operator:single sign-on", randomText(8));
@@ -179,6 +179,7 @@ export class SingleSignOn {
       throw new SignInFault("no_access", `${person.subject} ${whyNoAccess(claims, person.access !== undefined)}`, who);
     }
     const session = await startSession(engine, operator.ID, sessionMs, now());
+    const address = browserAddress(this.#dependencies, request);
     await recordSignIn(engine, { operator, way: "single-sign-on", address }, now());
     // With a fragment, because a browser would keep the one of the provider's redirect.
     return { to: "/#/", cookie: toCookie(cookieName(request.headers), session, sessionMs, this.#isSecure) };

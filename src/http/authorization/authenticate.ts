@@ -8,8 +8,8 @@ import type { Right } from "../../model/key-rights.ts";
 import type { ApiKey, Site } from "../../system/system-records.ts";
 import type { SystemSiteIndex } from "../../system/system-site-index.ts";
 import type { HeaderFields } from "../../wire/header-fields.ts";
+import { clientAddress } from "../common/client-network.ts";
 import type { KeyRejection, RequestContext } from "../request-context.ts";
-import { clientAddress } from "./client-network.ts";
 import { sentKey } from "./sent-key.ts";
 import { unauthorizedError } from "./unauthorized.ts";
 

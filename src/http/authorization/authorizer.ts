@@ -22,10 +22,10 @@ import type { HeadQueryResult } from "../../store/reads/head-queries.ts";
 import type { ApiKey, Site } from "../../system/system-records.ts";
 import type { SystemSiteIndex } from "../../system/system-site-index.ts";
 import type { WireResponse } from "../../wire/response.ts";
+import { clientNetwork } from "../common/client-network.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import type { AuthorizedView, RequestContext, SiteRoute } from "../request-context.ts";
 import { authenticate, findSentKey, noteExpiry } from "./authenticate.ts";
-import { clientNetwork } from "./client-network.ts";
 import { KeyUseTracker } from "./key-use-tracker.ts";
 import { requestedHost, toHostname, unknownHostError } from "./requested-host.ts";
 

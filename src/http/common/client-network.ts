@@ -2,7 +2,7 @@ import { isIPv4, isIPv6 } from "node:net";
 import type { WireRequest } from "../../wire/request.ts";
 
 /**
- * Returns the client's network, by which failed authentications are counted (contract section 9): its IPv4 address, or the first 64 bits of its IPv6
+ * Returns the client's network, by which failed authentications and single sign-ons are limited (contract sections 9 and 13): its IPv4 address, or the first 64 bits of its IPv6
  * address, the smallest network a customer gets (RFC 6177 section 2). An IPv4-mapped address counts as IPv4. Returns `unknown` without an address.
  * @param trustProxy whether a proxy adds the client's address to `X-Forwarded-For` as the last entry; earlier ones could be forged. If it isn't an address,
  *   returns the proxy's network
@@ -21,7 +21,8 @@ export function clientAddress(request: WireRequest, trustProxy: boolean): string
   return addressIn(forwarded ?? request.address);
 }
 
-function forwardedFor({ headers }: WireRequest, trustProxy: boolean): string | undefined {
+/** What the proxy says, which may be anything. Undefined without a trusted proxy, or if it says nothing. */
+export function forwardedFor({ headers }: WireRequest, trustProxy: boolean): string | undefined {
   return trustProxy ? headers.get("x-forwarded-for")?.split(",").at(-1)?.trim() : undefined;
 }
 

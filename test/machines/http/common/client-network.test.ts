@@ -1,7 +1,7 @@
-// The client network for which failed authentications are limited (http/authorization/client-network.ts).
+// The client network for which failed authentications are limited (http/common/client-network.ts).
 
 import { expect, test } from "bun:test";
-import { networkOf } from "../../../../src/http/authorization/client-network.ts";
+import { networkOf } from "../../../../src/http/common/client-network.ts";
 
 test.each<[string, string | undefined]>([
   ["192.0.2.1", "192.0.2.1"],
