@@ -66,7 +66,10 @@ async function list(call: ActionContext): Promise<LogResponse> {
   const { since, until = Number.POSITIVE_INFINITY } = await rangeIn(call, systemSite);
   const page = { since, before: Math.min(before, until + 1), limit, isGrouped: false };
   const { entries, next } = await readHistory(engine, systemSite, { ...(await filterIn(call, system)), ...page });
-  return { entries: entries.map(({ change }) => toInfo(toVisible(change, call), system)), next: next ?? null };
+  const labels = labelsOf(system);
+  const siteNames = new Map(system.sites.map(({ ID, Name }) => [ID, Name]));
+  const shown = entries.map(({ change }) => toInfo(toVisible(change, call), labels, siteNames));
+  return { entries: shown, next: next ?? null };
 }
 
 /** Returns what `list` lists as CSV, oldest first, with a row per changed field. */
@@ -158,18 +161,23 @@ function labelsOf({ keys }: SystemRecords): ReadonlyMap<string, string> {
   return new Map(keys.map(({ Prefix, Label }) => [Prefix, Label]));
 }
 
-function toInfo(entry: JournalEntry, { sites, keys }: SystemRecords): LogEntryInfo {
+/** @param labels of keys, by prefix @param siteNames by ID */
+function toInfo(
+  entry: JournalEntry,
+  labels: ReadonlyMap<string, string>,
+  siteNames: ReadonlyMap<number, string>,
+): LogEntryInfo {
   const { revision, at, actor, run, operation, resource, id, body, before } = entry;
   const { subject, site } = toAbout(entry);
   const stored = JSON.parse(body);
   return {
     ...{ revision, actor, run, operation, id },
     at: new Date(at).toISOString(),
-    actorLabel: keys.find(({ Prefix }) => Prefix === actor)?.Label || null,
+    actorLabel: labels.get(actor) || null,
     subject: subject ?? null,
     resource: allResources.find(({ name }) => name === resource)?.path ?? resource,
     name: nameOf(stored),
-    site: site === undefined ? null : { id: site, name: sites.find(({ ID }) => ID === site)?.Name ?? null },
+    site: site === undefined ? null : { id: site, name: siteNames.get(site) ?? null },
     before: operation === "delete" ? stored : before === null ? null : JSON.parse(before),
     after: operation === "delete" ? null : stored,
   };
