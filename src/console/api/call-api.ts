@@ -46,7 +46,8 @@ interface CallOptions {
 
 /**
  * Sends a request, and returns the response's JSON. If the session has ended, or now belongs to another operator, it waits until this page's operator
- * has signed in again. If the server can't be reached, a read waits until it responds again.
+ * has signed in again. If the server can't be reached, a read waits until it responds again. If the operator was removed, the page says so, and
+ * a change's error has no message.
  * @throws HttpError with the status, the problem's detail and its field errors
  */
 export async function callApi<T>(
@@ -150,7 +151,9 @@ async function sendUntilAnswered(path: string, request: RequestInit, isRead = fa
       // (frame/access-notices.tsx).
       if (!isRead) throw new HttpError("", 0);
     }
-    await whenOpen();
+    await whenOpen().catch(() => {
+      throw new HttpError(isRead ? translate("session.revoked") : "", 0);
+    });
   }
 }
 
@@ -236,7 +239,7 @@ export function sitePath(siteName: string, rest = ""): string {
   return `/sites/${encodeURIComponent(siteName)}${rest}`;
 }
 
-export type Declared = ResourcesResponse & SitesResponse;
+export type Declared = ResourcesResponse & SitesResponse & { readonly loadedAt: Date };
 
 /** Loads the declarations and the sites. @throws HttpError */
 export async function loadDeclared(): Promise<Declared> {
@@ -244,7 +247,7 @@ export async function loadDeclared(): Promise<Declared> {
     callApi<ResourcesResponse>("GET", "/resources"),
     callApi<SitesResponse>("GET", "/sites"),
   ]);
-  return { ...resources, ...sites };
+  return { ...resources, ...sites, loadedAt: new Date() };
 }
 
 /** The result of a write, from which it can be undone. */

@@ -4,8 +4,11 @@
 import type { SessionResponse, SignInWaysInfo } from "../../admin/api/types.ts";
 import { SharedValue, useSharedValue } from "./shared-value.ts";
 
-/** `gone`: the server can't be reached. `signed-out`: this page's operator is no longer signed in, though another one may be. */
-type ServerAccess = "open" | "gone" | "signed-out";
+/**
+ * `gone`: the server can't be reached. `signed-out`: this page's operator is no longer signed in, though another one may be. `revoked`: the operator was
+ * removed, so waiting is useless.
+ */
+type ServerAccess = "open" | "gone" | "signed-out" | "revoked";
 
 const access = new SharedValue<ServerAccess>("open");
 
@@ -14,7 +17,11 @@ export function useServerAccess(): ServerAccess {
 }
 
 export function markSignedOut(): void {
-  access.set("signed-out");
+  if (access.get() !== "revoked") access.set("signed-out");
+}
+
+export function markRevoked(): void {
+  access.set("revoked");
 }
 
 export function markSignedIn(): void {
@@ -31,16 +38,18 @@ export function markUnreachable(): void {
 /**
  * Resolves when the access is `open`. If the server couldn't be reached before, this only means that some operator is signed in; the next request
  * shows whether it's the page's.
+ * @throws Error if the operator was removed
  */
-export function whenOpen(): Promise<void> {
-  if (access.get() === "open") return Promise.resolve();
-  return new Promise((resolve) => {
-    const stop = access.subscribe(() => {
-      if (access.get() !== "open") return;
-      stop();
-      resolve();
+export async function whenOpen(): Promise<void> {
+  while (access.get() !== "open") {
+    if (access.get() === "revoked") throw new Error("the operator was removed");
+    await new Promise<void>((resolve) => {
+      const stop = access.subscribe(() => {
+        stop();
+        resolve();
+      });
     });
-  });
+  }
 }
 
 const forbiddenCount = new SharedValue(0);

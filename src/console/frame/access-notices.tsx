@@ -4,7 +4,7 @@
 import { Alert, Button, Dialog, DialogContent, DialogTitle, Snackbar, Stack, Typography } from "@mui/material";
 import { Component, type ReactNode, useEffect, useState } from "react";
 import type { SessionResponse } from "../../admin/api/types.ts";
-import { markSignedIn, probe, useServerAccess } from "../api/server-access.ts";
+import { markRevoked, markSignedIn, probe, useServerAccess } from "../api/server-access.ts";
 import { onSignInElsewhere, reloadWithoutAddress, SignInForm } from "../session/session.tsx";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { UpdatedError } from "../shell/lazy-part.tsx";
@@ -20,7 +20,7 @@ export function AccessNotices() {
   return (
     <>
       <Unreachable />
-      {access === "signed-out" && <SessionEnded />}
+      {(access === "signed-out" || access === "revoked") && <SessionEnded />}
     </>
   );
 }
@@ -53,6 +53,7 @@ function SessionEnded() {
       const signedIn = await probe();
       if (signedIn && signedIn.operator !== null && signedIn.id === id) markSignedIn();
       else setFound((before) => signedIn ?? before ?? nobody);
+      if (signedIn?.operator === null && signedIn.isRevoked) markRevoked();
     };
     void check();
     return onSignInElsewhere(check);

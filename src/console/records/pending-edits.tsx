@@ -74,12 +74,14 @@ export function usePending(resource: ResourceInfo) {
     /** Stages edits as one step, and returns whether there was room for them. */
     stage: useCallback(
       (edits: readonly Edit[]) => {
-        if (isTooMuch(stageEdits(latest.current, edits, resource))) {
+        const changed = stageEdits(latest.current, edits, resource);
+        if (isTooMuch(changed)) {
           notify(fullText(), "warning");
           return false;
         }
         lastEdited.current = edits[0];
-        setStaged((before) => stageEdits(before, edits, resource));
+        latest.current = changed;
+        setStaged(changed);
         return true;
       },
       [resource, lastEdited],

@@ -1,7 +1,7 @@
 // The page of sites, with a search and its dialogs.
 
 import { Button, Chip, Stack } from "@mui/material";
-import { useCallback, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo, useState } from "react";
 import type { SiteInfo } from "../../admin/api/types.ts";
 import { ActionMenu } from "../shell/action-menu.tsx";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
@@ -11,15 +11,24 @@ import { Initial } from "../shell/initial.tsx";
 import { Page } from "../shell/page.tsx";
 import { EmptyList } from "../shell/query-result.tsx";
 import { NewButton, ViewOnlyNotice } from "../shell/role-notice.tsx";
-import { findLive, findSandboxOf, useCan, useDeclared, useSession } from "../shell/site-context.ts";
+import { findLive, findSandboxOf, useCan, useDeclared, useReload, useSession } from "../shell/site-context.ts";
 import { translate } from "../text/translate.ts";
 import { type OpenSite, SiteDialogs, type SiteTask } from "./site-dialogs.tsx";
 
 /** Number of sites shown at first, and added by each click on the button for more. */
 const portion = 50;
 
+/** Milliseconds after which opening the page loads the sites again, because others may have changed them. */
+const maxAgeMs = 5000;
+
 export function SitesPage() {
-  const { sites } = useDeclared();
+  const { sites, loadedAt } = useDeclared();
+  const reload = useReload();
+  const isOld = Date.now() - loadedAt.getTime() > maxAgeMs;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only when the page is opened
+  useEffect(() => {
+    if (isOld) reload().catch(() => {});
+  }, []);
   const isForAll = useSession().sites === null;
   const [open, setOpen] = useState<OpenSite>();
   const [search, setSearch] = useState("");

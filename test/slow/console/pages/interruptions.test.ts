@@ -191,6 +191,8 @@ test("an operator who was removed reads that, and can still copy what they have 
   await removeOperator(server.engine, "erik", Date.now());
   await other.button("Save").click();
   await other.page.getByText("Your access to this console was revoked").waitFor();
+  // The save has failed, rather than waiting for someone who can't come back.
+  await other.button("Save").and(other.page.locator(":enabled")).waitFor();
   expect(await other.page.getByText("You’ve been signed out").count()).toBe(0);
   await other.field(/^Name/).click();
   await other.page.keyboard.press("Control+a");
