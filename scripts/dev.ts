@@ -1,5 +1,5 @@
-// `npm run dev` starts a server with sample data, and loads its console's open pages again after each change in src/console. Options such as `--database`
-// go to `storefront serve`.
+// `npm run dev` starts a server with sample data, and reloads the console's open pages after each change in src/console. Options such as `--database` go to
+// `storefront serve`.
 
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";

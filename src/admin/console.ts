@@ -46,7 +46,7 @@ async function withMaxWait<T>(value: Promise<T>): Promise<T | undefined> {
 
 const scriptType = { "Content-Type": "text/javascript; charset=utf-8" };
 
-/** A page that was sent while the scripts were being built, or by another version during an upgrade, loads itself again. Nothing is lost: it's empty. */
+/** A page that was sent while the scripts were being built, or by another version during an upgrade, reloads. Nothing is lost, because it's still empty. */
 const reload: AdminContent = { body: "location.reload();\n", headers: scriptType };
 
 async function respondWithScript(

@@ -1,6 +1,6 @@
-// Records what people can repeat as often as they like: refused sign-ins, refused actions, downloads and imports. A flood of these mustn't fill the
-// journal, or delay other writes. So of each actor, kind and detail, at most 10 per minute are recorded one by one, and the rest as one entry at the end
-// of the minute. Strangers are one actor, however many they are.
+// Records what people can repeat as often as they like: refused sign-ins, refused actions, downloads and imports. A flood of these mustn't fill the journal or
+// delay other writes. So up to 10 a minute are recorded for each actor, kind and detail, and the rest as one entry at the end of the minute. Strangers count as
+// one actor, however many there are.
 
 import type { Logger } from "pino";
 import { errorMessage } from "../lib/errors-for-log.ts";
@@ -13,7 +13,7 @@ const maxPerMinute = 10;
 /** The events of an actor in this minute that have the same kind and detail. There are about ten of these for each operator, and three for strangers. */
 interface Counted {
   readonly actor: string;
-  /** What's recorded of those beyond the maximum. */
+  /** What the entry says about those beyond the maximum. */
   readonly event: Pick<AuditEvent, "kind" | "detail" | "operator">;
   count: number;
 }
@@ -39,7 +39,7 @@ export class RepeatedEvents {
 
   /**
    * Resolves once the event is on durable storage, or right away if it was only counted. Logs a failure.
-   * @param event there must only be a few details
+   * @param event its `detail` must be one of a few
    * @param actor `console:<name>`, or `console` for someone who isn't signed in
    */
   async add(event: AuditEvent, actor: `console:${string}` | "console", run?: string): Promise<void> {

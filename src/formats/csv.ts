@@ -26,8 +26,8 @@ export function toCells(resource: Resource, record: StorefrontRecord): (string |
 
 // Parses CSV text into rows (RFC 4180). Lines may end with CRLF, LF or CR, also mixed. A chunk of text may end anywhere.
 //
-// What other programs write around rows is not a row: blank lines, `sep=;` for Excel, and `#TYPE ...` of PowerShell. Files are joined, so all of this and
-// a byte order mark can come again in the middle.
+// Other programs write more than rows: blank lines, `sep=;` for Excel, and PowerShell's `#TYPE ...`. In joined files, all of these and a byte order mark also
+// occur in the middle.
 
 /** A row of a CSV file or a workbook. */
 export interface TableRow {
@@ -62,7 +62,7 @@ const delimiters = [",", ";", "\t", "|"];
 /** How many of the first rows with content to look at for the delimiter and the header. */
 export const maxTopRows = 20;
 
-/** How well the first rows of a file fit when they are split by a delimiter, and whether more rows would not change that. */
+/** How well the first rows of a file fit if a delimiter splits them, and whether that's final, whatever comes next. */
 type Fit = readonly [score: number, isFinal: boolean];
 
 /** Whether `delimiter` can separate cells: one UTF-16 unit other than a quote, CR, LF, a byte order mark or half of a surrogate pair. */
@@ -72,8 +72,8 @@ export function isDelimiter(delimiter: string): boolean {
 
 /**
  * Parses the rows that have content. Yields the rows that are complete after each chunk.
- * @param named the delimiter; if missing, it is that of a line `sep=;`, otherwise the one with which the first rows fit best
- * @param fitOf how well the first rows fit; with a default, by the number of cells in the first one
+ * @param named the delimiter; by default that of a line `sep=;`, or else the one with which the first rows fit best
+ * @param fitOf how well the first rows fit; by default, the number of cells in the first one
  * @throws ProblemError `bad-request` if a row is longer than `maxRowLength`, or if the rest of the file has another delimiter
  */
 export async function* readCsvRows(
@@ -123,7 +123,7 @@ export async function* readCsvRows(
   yield { rows: [...rows(true)], delimiter: dialect?.delimiter ?? "," };
 }
 
-/** Whether cells have no content. White space is none. */
+/** Whether all cells are empty or just white space. */
 export function isBlank(cells: readonly string[]): boolean {
   return cells.every((cell) => cell.trim() === "");
 }
@@ -134,7 +134,7 @@ export function isRepeatedHeader(header: readonly string[], cells: readonly stri
   return isSame(header[0], 0) && header.every(isSame) && isBlank(cells.slice(header.length));
 }
 
-/** Matches a line before the rows that is not one: a blank line, `#TYPE ...`, `sep=;`, or `"sep=;"` if a program has read that as a cell. */
+/** Matches a line before the first row: a blank line, `#TYPE ...`, `sep=;`, or `"sep=;"` if a program has read that as a cell. */
 const lineBeforeRows =
   /\ufeff?(?:[^\S\r\n]*|"?#TYPE [^\r\n]*|(?<separator>sep=(?<delimiter>\\t|[^\r\n])[;,|\t ]*|"sep=[^"\r\n]"[;,|\t ]*))(?<end>\r\n|[\r\n]|$)/iy;
 
@@ -196,8 +196,8 @@ function toDialect(delimiter: string): Dialect {
 }
 
 /**
- * Returns the dialect in which the rows at the start of `text` fit best; of equals, the first. Undefined if more text is needed. The choice does not
- * depend on how much more text there is already.
+ * Returns the dialect in which the rows at the start of `text` fit best, or the first one in a tie. Undefined if more text is needed. The choice doesn't depend
+ * on how much more text has already arrived.
  */
 function findDialect(
   text: string,

@@ -3,7 +3,7 @@
 import { positionOf } from "./syntax-errors.ts";
 import { XmlReader } from "./xml-parser.ts";
 
-/** Before each call of `token`, check that the token has arrived to its end. */
+/** Before each call of `token`, check that it's complete. */
 export class XmlChunkReader extends XmlReader {
   /** Adds a chunk, and discards the text before the index `start`. */
   protected addChunk(chunk: string, start: number): void {
@@ -17,7 +17,7 @@ export class XmlChunkReader extends XmlReader {
     return this.at === 0 && this.from.line === 1 && this.from.column === 1;
   }
 
-  /** Whether the tag, comment, instruction, CDATA section or text that begins at the index `at` has arrived to its end. */
+  /** Whether the tag, comment, instruction, CDATA section or text that begins at the index `at` is complete. */
   protected isTokenComplete(): boolean {
     const { text, at } = this;
     if (text[at] !== "<") return text.includes("<", at);
@@ -29,7 +29,7 @@ export class XmlChunkReader extends XmlReader {
 
 /**
  * Returns the index after the tag, comment, processing instruction or CDATA section that begins at the index `start`; undefined if it has no end. A `>`
- * in quotes does not end a start tag.
+ * in quotes doesn't end a start tag.
  */
 function endOfMarkup(text: string, start: number): number | undefined {
   const next = text[start + 1];

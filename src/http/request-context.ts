@@ -105,7 +105,7 @@ export interface RequestContext extends RouteMatch {
   readonly request: WireRequest;
   /** As in `X-Request-Id` and the log. */
   readonly id: RequestId;
-  /** How to reach the operator, for problems that a client can't solve alone; undefined if the operator hasn't said. */
+  /** How to reach the operator, for problems that a client can't solve alone; undefined if it isn't set. */
   readonly contact: string | undefined;
   /** The request's own method or, for a POST, the one in `X-HTTP-Method-Override`. */
   readonly method: string;

@@ -34,7 +34,7 @@ interface HttpOptions
     McpOptions,
     QueryOptions,
     RequestLogOptions {
-  /** How to reach the operator; undefined if the operator hasn't said. */
+  /** How to reach the operator; undefined if it isn't set. */
   readonly contact?: string | undefined;
 }
 

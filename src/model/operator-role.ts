@@ -29,7 +29,7 @@ export function rightsOf(role: Role): readonly Right[] {
   return rightsOfRoles[role];
 }
 
-/** What the roles were called at first. The database still does, so that other versions of the program understand each other. */
+/** What the database calls the roles. These were their first names, and every version of the program understands them. */
 const firstNames: Readonly<Record<GivenRole, string>> = { viewer: "read", editor: "records", admin: "all" };
 
 /** Also accepts a role's first name, which scripts may use. Undefined if there's no such role. */

@@ -17,7 +17,7 @@ export interface Backlog {
   readonly isMinimum: boolean;
 }
 
-/** Nobody needs to know more exactly how many more changes than this there are. */
+/** Beyond this, nobody needs the exact number. */
 const maxCounted = 10_000;
 /** Journal entries that one call reads by default. */
 const defaultEntries = 25_000;

@@ -1,5 +1,5 @@
-// The audit log: the system site's journal, which has what has changed in keys, webhooks, operators and sites, and who signed in, imported, exported and
-// so on (operator/journal/events.ts).
+// The audit log: the system site's journal. It has every change to keys, webhooks, operators and sites, and who signed in, imported, exported and so on
+// (operator/journal/events.ts).
 
 import { byteOrderMark } from "../../formats/csv.ts";
 import { parseNumber, parseSingle } from "../../http/common/parameters.ts";

@@ -93,7 +93,7 @@ async function addPart(
   return toImportInfo(found);
 }
 
-/** A large workbook takes some seconds, because all its texts are in one place. */
+/** A large workbook takes seconds even for its first rows, because its shared strings have to be read first. */
 const previews = new LongWork(2);
 
 async function previewFile(call: ActionContext, { job }: OpenImport): Promise<FilePreviewResponse> {

@@ -42,8 +42,8 @@ async function showKeyTraffic(call: ActionContext): Promise<KeyTrafficResponse> 
 }
 
 /**
- * Lists a site's keys with their last use, and what this server's processes answer about them. A use is saved within half a minute, so ask them for those that
- * aren't yet. Otherwise a request that the page of requests shows would be missing on the page of keys.
+ * Lists a site's keys with their last use, and what this server's processes answer about them. It can take half a minute until a use is saved, so we ask them
+ * for the latest ones. Otherwise the page of keys wouldn't know about a request that the page of requests already shows.
  */
 export async function listUsedKeys(call: ActionContext) {
   const listed = await listKeys(call.engine, await call.site());

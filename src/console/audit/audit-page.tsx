@@ -1,4 +1,4 @@
-// The audit log: what has changed in keys, webhooks, people and sites, and who signed in, imported, exported and so on.
+// The audit log: every change to keys, webhooks, people and sites, and who signed in, imported, exported and so on.
 
 import { Button, Card, Stack, Typography } from "@mui/material";
 import { useInfiniteQuery } from "@tanstack/react-query";

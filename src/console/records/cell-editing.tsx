@@ -180,7 +180,7 @@ function setStop(context: Context, stop: HTMLElement | undefined): void {
   if (stop) stop.tabIndex = 0;
 }
 
-/** Numbers the rows, and leaves the table one stop, as the grid pattern of ARIA wants it. By default, that's the first cell that can be edited. */
+/** Numbers the rows, and gives the table a single tab stop, as ARIA's grid pattern requires: by default, the first cell that can be edited. */
 function markRows(context: Context): void {
   const table = context.table.current;
   const { page, rows } = context.latest.current.list.query;

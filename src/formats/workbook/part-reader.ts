@@ -18,7 +18,7 @@ export class PartReader extends XmlChunkReader {
   #length = 0;
   #isDone = false;
 
-  /** @param parents names of elements that aren't inside of each other */
+  /** @param parents names of elements that don't contain each other */
   constructor(parents: readonly string[]) {
     super("", maxElements, maxDepth);
     this.#parents = parents;

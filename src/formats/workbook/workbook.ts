@@ -1,8 +1,8 @@
 // Reads Excel workbooks (.xlsx, ECMA-376), and those that other programs write in its format. Start here.
 //
 // A workbook is a ZIP archive of XML parts, which refer to each other in parts of their own (archive.ts). A cell in a sheet's part looks like this:
-// `<c r="B7" s="4" t="s"><v>12</v></c>`. It's in column B of row 7, has style 4, and its text is number 12 in the part with the shared strings. Without
-// `t`, the value is a number, and its style's format says how to show it (number-formats.ts). A formula's value is stored like any other, unless nobody has calculated it.
+// `<c r="B7" s="4" t="s"><v>12</v></c>`. It's in column B of row 7, has style 4, and its text is number 12 in the part with the shared strings. Without `t`,
+// the value is a number, and its style's format says how to show it (number-formats.ts). A formula's value is stored like any other, unless nobody has calculated it.
 //
 // A sheet is unzipped and parsed chunk by chunk, and yields its rows as they arrive. Only the shared strings and the styles stay in memory. A part that
 // no cell needs may be missing or damaged.
@@ -258,8 +258,8 @@ function richText(element: XmlElement): string {
 }
 
 /**
- * Decodes characters that XML can't contain, which are written as `_x000D_`, and ends each line with LF. SheetJS writes CR LF as `_x000d_` and LF. If there's no
- * LF after `_x000d_`, it's from our own exports, which escape the LF of a CR LF as well, so both stay.
+ * Decodes characters that XML can't contain, which are written as `_x000D_`, and ends each line with LF. SheetJS writes CR LF as `_x000d_` and LF. If there's
+ * no LF after `_x000d_`, it's from our own exports, which escape the LF of a CR LF as well, so both stay.
  */
 function unescapeText(text: string): string {
   if (!text.includes("_x") && !text.includes("\r")) return text;

@@ -14,8 +14,8 @@ import { sentKey } from "./sent-key.ts";
 import { unauthorizedError } from "./unauthorized.ts";
 
 /**
- * Returns the request's key if it's currently valid for `site` or its sandbox, and has the rights that the request is known to need. Stores the key in the context, along with the reason for a rejection (for
- * the log) and, for a sandbox key, the sandbox's name.
+ * Returns the request's key if it's currently valid for `site` or its sandbox, and has the rights that the request is known to need. Stores the key in the
+ * context, along with the reason for a rejection (for the log) and, for a sandbox key, the sandbox's name.
  * @param site the host's site
  * @param now milliseconds since 1970
  * @param trustProxy as in `AuthorizerOptions`
@@ -107,15 +107,14 @@ function cachedKeyDigest(headers: HeaderFields, key: string): string {
 }
 
 /**
- * Checks that the key has some rights, now and whenever the request is authorized again. @throws ProblemError `forbidden` that names the first right it
- * doesn't have
+ * Checks that the key has these rights, now and whenever the request is authorized again. @throws ProblemError `forbidden` that names the first one it lacks
  */
 export function requireRights(context: RequestContext, key: ApiKey, needed: readonly Right[]): void {
   context.neededRights = needed;
   for (const right of needed) if (!key.rights.allows(right)) throw missingRightError(context, [right]);
 }
 
-/** @param rights the key has none of them, and needs any one */
+/** @param rights the key has none of them, but any one would do */
 export function missingRightError(context: RequestContext, rights: readonly Right[]): ProblemError {
   context.keyRejection = "without the right";
   return new ProblemError("forbidden", missingRightDetail(rights));

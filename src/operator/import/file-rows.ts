@@ -151,8 +151,8 @@ async function* streamOf(content: FileContent): AsyncGenerator<Uint8Array> {
 }
 
 /**
- * Windows programs in western Europe write windows-1252. Reads the whole file, because the first other letter may be at its end. If the file was cut off in the
- * middle of a character, it's still UTF-8.
+ * Windows programs in western Europe write windows-1252. Reads the whole file, because the first letter outside ASCII may be at its end. If the file was cut
+ * off in the middle of a character, it's still UTF-8.
  */
 export async function guessEncoding(content: ByteSource): Promise<string> {
   const recognized = recognizeUnicode(await content.read(0, chunkSize));

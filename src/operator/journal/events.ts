@@ -88,7 +88,7 @@ export function describeRows(
   return `${created} created, ${updated} updated, ${removed} removed, ${rejected} rejected`;
 }
 
-/** The record with an operator's last sign-in. IDs of operators aren't used again. */
+/** The record with an operator's last sign-in. IDs of operators are never reused. */
 export function signInRecordId(operator: number): number {
   return operator + 1;
 }

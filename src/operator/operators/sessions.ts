@@ -1,5 +1,4 @@
-// Signs operators in to the console: a link starts a session once (contract section 13). The database
-// only has digests of the secrets.
+// Signs operators in to the console: a link starts a session, once (contract section 13). The database only has digests of the secrets.
 
 import { randomText } from "../../lib/text.ts";
 import type { Credential } from "../../model/credentials.ts";
@@ -60,7 +59,7 @@ export async function signOutEverywhere(engine: Engine, name: string, now: numbe
   await recordEvent(engine, { kind: "sign-out", operator: ID, name, detail: "everywhere" }, now);
 }
 
-/** Uses a link up and starts a session. @throws ProblemError `unauthorized` if the secret is unknown, used, too old or turned off */
+/** Uses up a link and starts a session. @throws ProblemError `unauthorized` if the secret is unknown, used, too old or turned off */
 export async function signIn(engine: Engine, linkSecret: string, now: number, allowsLinks = true): Promise<SignedIn> {
   const digest = digestOfSecret(linkSecret);
   // Reads first, so that an invalid link doesn't cause a write.

@@ -24,8 +24,8 @@ export function toOpenapi30(document: OpenapiDocument): Schema {
 }
 
 /**
- * Turns every union of objects into one object with the members of all. From unions, generators for Java make classes that don't exist, or that lose the
- * members of all alternatives but one.
+ * Turns every union of objects into one object with the members of all. For unions, generators for Java refer to classes that don't exist, or make ones that
+ * lose the members of all alternatives but one.
  */
 function withoutUnions(document: OpenapiDocument): OpenapiDocument {
   const schemas: Schemas = {};
