@@ -167,7 +167,7 @@ export interface Webhook {
 
 /** The fields of a new record. Missing fields are stored empty. */
 export interface NewWebhook {
-  /** The URL that changes are sent to, by POST. At most 2048 characters. */
+  /** The URL that changes are posted to. At most 2048 characters. */
   URL: string;
   /** Paths of the resources whose changes are sent, separated by spaces. Empty for all that the key can read. Can't be changed. At most 1024 characters. */
   Resources?: string;

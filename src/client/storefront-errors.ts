@@ -52,7 +52,7 @@ export class StorefrontProblem extends StorefrontError {
   readonly detail: string;
   /** The request's ID in the server's log. */
   readonly instance: string | undefined;
-  /** How to reach the operator, as a `mailto:` or `https:` URL, if the operator has said. Only for statuses 401, 403 and 5xx. */
+  /** How to reach the operator: a `mailto:` or `https:` URL, if they've set one. Only for statuses 401, 403 and 5xx. */
   readonly contact: string | undefined;
   /** Every error found in a rejected record. Empty for other problems. */
   readonly errors: readonly FieldError[];

@@ -1,4 +1,4 @@
-// Makes a resource's records equal a list. It reads all records, sends only what differs, and deletes what's missing from the list.
+// Makes a resource's records equal to a list. It reads all records, sends only what differs, and deletes what's missing from the list.
 //
 // Say a site has the brands A-1, A-2 and A-3, and the list has A-1 and A-4. With `match: "AccountNumber"` and `removeMissing`:
 //
@@ -160,7 +160,7 @@ function checkRecords(records: readonly object[], match: string): ReadonlyMap<un
   for (const [index, record] of records.entries()) {
     const value = valueAt(record, match);
     if (typeof value !== "string" || value === "")
-      throw new TypeError(`record ${index + 1} can't be matched: its \`${match}\` must be text that isn't empty`);
+      throw new TypeError(`record ${index + 1} can't be matched: its \`${match}\` must be a non-empty string`);
     if ("ID" in record)
       throw new TypeError(`record ${index + 1} has an \`ID\`; leave it out, because \`match\` finds it`);
   }

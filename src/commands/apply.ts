@@ -44,7 +44,7 @@ const differs = 3;
 
 export function applyCommand(): Command {
   const command = withAllowOption(withCommonOptions(new Command("apply")))
-    .description("make sites, keys and webhooks what YAML or JSON files say, after showing what that changes")
+    .description("make sites, keys and webhooks match YAML or JSON files, after showing what would change")
     .argument("<files...>", "files that list sites, or - for standard input; `describe` prints one")
     .option("--dry-run", "only show what would change")
     .option("--check", `like --dry-run, but exit with ${differs} if anything would change`)
@@ -69,7 +69,7 @@ export function applyCommand(): Command {
 async function apply(files: readonly string[], options: ApplyOptions): Promise<void> {
   const { dryRun, check, prune = false, allowRemovals = 0, keysTo, keysToCommand } = options;
   if (files.filter(isStandardInput).length > 1)
-    throw new UsageError("give - only once, because standard input can only be read once");
+    throw new UsageError("use - only once, because standard input can only be read once");
   if (keysTo !== undefined && keysToCommand !== undefined)
     throw new UsageError("use either --keys-to or --keys-to-command, not both");
   if (keysTo === "" || isStandardOutput(keysTo ?? "") || keysToCommand?.trim() === "")
@@ -126,7 +126,7 @@ export async function readSitesFiles(
       if (size > maxBytes)
         throw new ProblemError(
           "too-large",
-          `the files have more than ${maxBytes >> 20} MiB; apply them in parts, without --prune`,
+          `the files are larger than ${maxBytes >> 20} MiB; apply them in parts, without --prune`,
         );
       chunks.push(chunk);
     }
@@ -140,7 +140,7 @@ export async function readSitesFiles(
   return { sites, mistakes };
 }
 
-/** Adds entries that mean the same site, key or webhook as an earlier one, or none, to `mistakes`. */
+/** Adds to `mistakes` the entries that mean none in particular, or the same site, key or webhook as an earlier one. */
 function requireUnique(sites: readonly SiteEntry[], mistakes: Mistakes): void {
   const known = new Map<string, object>();
   const add = (entry: object, member: string, detail: string) => mistakes.add(mistakes.placeOf(entry, member), detail);
@@ -220,7 +220,10 @@ function passTo(command: string): SecretStore {
     const { exitCode } = Bun.spawnSync(["sh", "-c", command], options);
     if (exitCode === 0) return;
     const end = exitCode === null ? "it was ended" : `exit status ${exitCode}`;
-    throw new ProblemError("unavailable", `--keys-to-command failed (${end}), so its keys and secrets aren't in use`);
+    throw new ProblemError(
+      "unavailable",
+      `--keys-to-command failed (${end}), so nothing was changed, and the keys and secrets it got don't work`,
+    );
   };
 }
 

@@ -216,7 +216,7 @@ function guessMapping(resource: Resource, table: Table): CsvMapping {
   });
   const names = (some: typeof columns) => some.map(({ key }) => key).join(", ");
   if (mapped.length === 0)
-    throw new ProblemError("bad-request", `no column seems to be a field: ${names(columns)}; map them with --map`);
+    throw new ProblemError("bad-request", `no column looks like a field: ${names(columns)}; map them with --map`);
   // Rows with IDs update these records, so say so even if the column is just called that.
   for (const { key, field, isGuessed } of mapped)
     if (isGuessed || field === "ID") printMessage(`guessed: ${key} is ${field}`);
@@ -327,10 +327,10 @@ function report(
   else if (options.atomic) printMessage("nothing was stored, because a row was rejected and --atomic is set");
 }
 
-/** How many contents of a field's column the report shows. */
+/** How many values of a column the report shows. */
 const maxShown = 20;
 
-/** Prints which contents of columns aren't valid values, but could become some with a lookup. @param saved the file with the mapping, if it was saved */
+/** Prints which values in the file aren't valid, but could be replaced with a lookup. @param saved the file with the mapping, if it was saved */
 function printValues(
   values: ImportSummary["values"],
   mapping: CsvMapping | undefined,
@@ -341,14 +341,14 @@ function printValues(
     const shown = contents.slice(0, maxShown);
     const rows = shown.map(({ content, rows, suggestion = "" }) => [JSON.stringify(content), String(rows), suggestion]);
     printMessage(`not valid in ${field}${column === field ? "" : `, from the column ${column}`}:`);
-    for (const line of toTable(["content", "rows", "suggestion"], rows)) printMessage(`  ${line}`);
+    for (const line of toTable(["value", "rows", "suggestion"], rows)) printMessage(`  ${line}`);
     const others = contents.slice(maxShown).reduce((sum, { rows }) => sum + rows, moreRows);
-    if (others > 0) printMessage(`  and other contents in ${formatCount(others, "row")}`);
+    if (others > 0) printMessage(`  and other values in ${formatCount(others, "row")}`);
   }
   if (values.length === 0) return;
   const isComplete = values.every(({ contents }) => contents.every(({ suggestion }) => suggestion !== undefined));
   const advice = isComplete ? "" : "replace null there with the right values, then ";
-  if (saved === undefined) printMessage("to replace these contents, save a mapping with --save-map <file>");
+  if (saved === undefined) printMessage("to replace these values, save a mapping with --save-map <file>");
   else printMessage(`${saved} has the suggestions; ${advice}import with --map ${saved}`);
 }
 

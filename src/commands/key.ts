@@ -62,9 +62,7 @@ function createCommand(): Command {
     .description("create a key and print it; it can't be shown again")
     .option("--sandbox", "create a key for the site's sandbox, starting with sfk_test_; see `site sandbox`")
     .option("--label <text>", "what the key is for (default: none)")
-    .addOption(
-      scopeOption("what the key can do, in short; write includes read (default: write, or with --can, nothing more)"),
-    )
+    .addOption(scopeOption("read or write everything; write includes read (default: write, or with --can, only that)"))
     .addOption(
       canOption("single rights: brands:read, brands:write ..., changes:read or webhooks:write, separated by commas"),
     )

@@ -47,7 +47,7 @@ function withListenOptions(command: Command): Command {
     )
     .option(
       "--contact <URL>",
-      "how integrators can reach you, as mailto:... or https://..., for errors that only you can solve and the documentation",
+      "mailto: or https: URL where integrators can reach you; shown in errors that only you can fix, and in the documentation",
     )
     .option(
       "--ignore-parameters <names>",

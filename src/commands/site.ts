@@ -256,7 +256,7 @@ function showSiteCommand(): Command {
 function stateOf(site: SiteRecord, sites: readonly SiteRecord[]): string {
   const { SandboxOf, Importing } = site;
   const suspended = suspensionOf(site, sites);
-  const served = site.KeyWebhooks === "no" ? "served, without webhooks by key" : "served";
+  const served = site.KeyWebhooks === "no" ? "served, API keys can't manage webhooks" : "served";
   const state = suspended ? `suspended since ${toMinute(suspended)} UTC` : served;
   if (SandboxOf === "") return Importing ? "being imported" : state;
   const sandbox = `sandbox of ${nameOfLiveSite(site, sites)}`;

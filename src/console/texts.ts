@@ -48,7 +48,7 @@ export const texts = {
     invalid: "invalid",
     open: "Open %{name}, ID %{id}",
     keys: "Click a cell or press Enter to edit, Esc to cancel, Ctrl+Z to undo. Click an ID to open its record.",
-    keys_wait: "Updating the list… You can go on typing in a moment.",
+    keys_wait: "Updating the list… You can continue typing in a moment.",
     keys_view: "Arrow keys move between cells. Click an ID to open its record.",
     tick: "Select %{name}",
     tick_all: "Select all on this page",
@@ -111,7 +111,7 @@ export const texts = {
       "Single sign-on refused to sign you in. Try again. If that doesn’t help, ask the console’s admin to check the server’s log.",
     failed_no_access:
       "You’re not allowed to use this console. Ask its admin to add you to the right group at your single sign-on provider.",
-    failed_down: "Single sign-on doesn’t work right now. Try again in a moment.",
+    failed_down: "Single sign-on isn’t working right now. Try again in a moment.",
     revoked: "Your access to this console was revoked.",
     revoked_copy: "Nothing more can be saved, but you can still copy text from this page.",
     ended_title: "You’ve been signed out",
@@ -175,7 +175,7 @@ export const texts = {
     revoke: "Revoke",
     revoke_title: "Revoke key %{key}?",
     revoke_webhooks:
-      "It created a webhook that will still deliver: %{urls} |||| It created webhooks that will still deliver: %{urls}",
+      "The webhook it created will keep delivering: %{urls} |||| The webhooks it created will keep delivering: %{urls}",
     revoke_explain: "Apps that use this key will lose access immediately. This can’t be undone.",
     revoke_requests:
       "It sent %{count} request in the last 24 hours. |||| It sent %{count} requests in the last 24 hours.",
@@ -289,7 +289,7 @@ export const texts = {
     sso: "Single sign-on",
     sso_explain:
       "%{name} signs in with single sign-on. Their role and sites come from their groups at %{issuer}, and are updated each time they sign in.",
-    sso_remove: "As long as they have access at %{issuer}, they can sign in again and will be added again.",
+    sso_remove: "As long as they have access at %{issuer}, signing in adds them back.",
     limit_self: "You’re removing your own permission to add sites and operators.",
     limit_last_confirm: "Limit anyway",
     sign_out: "Sign out of all devices",
@@ -367,7 +367,7 @@ export const texts = {
     copy: "Copied the database",
     from: "%{text}, from %{address}",
     a_file: "a file",
-    unknown: "Did something that this version of Storefront doesn’t know",
+    unknown: "Did something that this version of Storefront doesn’t recognize",
   },
   find: {
     title: "Find in all sites",
@@ -623,7 +623,7 @@ export const texts = {
     repair_rows: "Rows",
     repair_replacement: "Import as",
     repair_of: "Import %{content} as",
-    repair_more: "%{count} more row has other values |||| %{count} more rows have other values",
+    repair_more: "%{count} more row has other invalid values |||| %{count} more rows have other invalid values",
     repair: "Use these",
     list_created: "New rows",
     list_updated: "Changed rows",
@@ -837,7 +837,7 @@ export const texts = {
     undone: "Undone",
     undone_one: "Undone: “%{name}”",
     wait_rows: "Wait until the rows are loaded.",
-    wait: "Wait until the list is up to date. What you typed first will go into its cell.",
+    wait: "Wait until the list is up to date. What you’ve typed so far will still go into its cell.",
     view_all: "All %{name}",
     view_explain: "Saves the search, sorting and columns. To share it, copy the page’s address.",
     view_name: "View name",

@@ -1,4 +1,4 @@
-// Tables, from CSV files and workbooks: what becomes of their columns, and the records in their rows.
+// Turns the rows of CSV files and workbooks into records: plans which column becomes which field, and decodes each row.
 
 import { describeOddity } from "../lib/characters.ts";
 import { type FieldError, fault, fullLimits } from "../model/errors.ts";
@@ -13,22 +13,22 @@ export interface CellSource {
   /** The path of the field, or ID. */
   readonly field: string;
   readonly constant?: string | undefined;
-  /** The index of the cell, if the source is not a constant. */
+  /** The index of the cell, if the source isn't a constant. */
   readonly index?: number | undefined;
-  /** The value for each content of the cell. Default: the content itself. */
+  /** What the cell's text stands for. Default: itself. */
   readonly lookup?: Lookup | undefined;
-  /** The value for a content that is not in `lookup`. If missing, such a content is an error. */
+  /** The value for text that isn't in `lookup`. If missing, such text is an error. */
   readonly otherwise?: string | undefined;
-  /** Whether a content that is not in `lookup` is the value itself. */
+  /** Whether text that isn't in `lookup` is the value itself. */
   readonly keep?: boolean | undefined;
 }
 
-/** The values of contents. Null for a content whose value isn't known yet: it counts as missing. */
+/** Values by text. Null for text whose value isn't known yet, which counts as missing. */
 export type Lookup = ReadonlyMap<string, string | null>;
 
 /** How the cells of a file become records. */
 export interface CellPlan {
-  /** The number of columns. A row may have fewer cells, and more if they are empty. */
+  /** The number of columns. A row may have fewer cells, or more if they're empty. */
   readonly width: number;
   /** The indexes of columns that have neither a name nor content, as far as the first rows show. */
   readonly unnamed: readonly number[];
@@ -54,14 +54,14 @@ export function contentWidth(cells: readonly string[]): number {
   return cells.findLastIndex((cell) => cell.trim() !== "") + 1;
 }
 
-/** Whether a column has annotations, such as the reason why a row was rejected. Such a column is not a field. */
+/** Whether a column has annotations, such as the reason why a row was rejected. Such a column isn't a field. */
 function isAnnotation(column: string): boolean {
   return column.startsWith("#");
 }
 
 /**
- * Returns the cell plan for a header row that names fields. Reports an error for each unknown or repeated column. Columns without a name at the end are not
- * part of the table: some programs end every line with a delimiter.
+ * Returns the cell plan for a header row that names fields. Reports an error for each unknown or repeated column. Columns without a name at the end don't
+ * count, because some programs end every line with a delimiter.
  * @param top the first rows
  */
 export function planColumns(
@@ -78,7 +78,7 @@ export function planColumns(
     if (name.trim() === "") {
       unnamed.push(index);
       if (top.every((row) => (row.cells[index] ?? "").trim() === "")) return [];
-      const detail = `column ${columnLetter(index)} has no name; name it, or map columns with --map, this one by its letter`;
+      const detail = `column ${columnLetter(index)} has no name; name it, or map it by its letter with --map`;
       return [{ field: "", ...fault("invalid", detail) }];
     }
     if (!columns.includes(name)) {

@@ -107,7 +107,8 @@ const noValue = "give the field a value, or remove it to leave the setting alone
 export function readYaml(text: string, file: string, shape: Shape, mistakes: Mistakes): unknown {
   let count = 0;
   for (const _ of new Lexer().lex(text))
-    if (++count > maxTokens) throw new ProblemError("too-large", `${file} has too many values`);
+    if (++count > maxTokens)
+      throw new ProblemError("too-large", `${file} has too many values; split it into several files`);
   const lines = new LineCounter();
   // The library compares each key with all others, so a long mapping would take forever.
   const { errors, contents } = parseDocument(text, { lineCounter: lines, uniqueKeys: false, prettyErrors: false });
@@ -121,7 +122,11 @@ export function readYaml(text: string, file: string, shape: Shape, mistakes: Mis
   let values = 0;
 
   const read = (node: ParsedNode, shape: Shape): unknown => {
-    if (++values > maxValues) throw new ProblemError("too-large", `${placeOf(node)}: more than ${maxValues} values`);
+    if (++values > maxValues)
+      throw new ProblemError(
+        "too-large",
+        `${placeOf(node)}: more than ${maxValues} values; split the file, or use fewer aliases`,
+      );
     if (isAlias(node)) {
       const meant = anchors.get(node.source);
       return meant ? read(meant, shape) : reject(node, `there's no \`&${node.source}\` above`);
@@ -142,7 +147,7 @@ export function readYaml(text: string, file: string, shape: Shape, mistakes: Mis
       const shape = Object.hasOwn(properties, name) ? properties[name] : undefined;
       const hint = shape ? "" : formatHint(findNearest(name, names), `use ${names.join(", ")}`, name);
       if (!shape) reject(key, `unknown field \`${name.slice(0, 100)}\`; ${hint}`);
-      else if (Object.hasOwn(object, name)) reject(key, `\`${name}\` is set twice; use it only once`);
+      else if (Object.hasOwn(object, name)) reject(key, `\`${name}\` is set twice; set it only once`);
       else {
         object[name] = value ? read(value, shape) : reject(key, noValue);
         mistakes.remember(object, name, placeOf(value ?? key));

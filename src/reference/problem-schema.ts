@@ -49,7 +49,7 @@ const problemMembers: Schemas = {
   contact: {
     type: "string",
     format: "uri",
-    description: "How to reach the operator. Only in a 401, 403 or 5xx, and if the operator has said.",
+    description: "How to reach the operator. Only in a 401, 403 or 5xx, if the operator has set it.",
     examples: ["mailto:support@shop.example"],
   },
 };

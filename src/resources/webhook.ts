@@ -57,7 +57,7 @@ export const webhook = defineResource({
 const url = matching("^https?://[!-~]+$", "use a URL that begins with https://", {
   max: 2048,
   required: true,
-  description: "The URL that changes are sent to, by POST.",
+  description: "The URL that changes are posted to.",
   example: "https://erp.example/hooks/storefront",
 });
 const resources = matching("^(?:[a-z]+(?: [a-z]+)*)?$", "use resource paths, separated by spaces", {

@@ -204,11 +204,7 @@ describe("sync()", () => {
     const before = proxy.seen.length;
     for (const [list, options, message] of [
       [[brand(1), brand(2), brand(1)], match, 'records 1 and 3 have the same `AccountNumber`: "A1"'],
-      [
-        [brand(1), { Name: "x" }],
-        match,
-        "record 2 can't be matched: its `AccountNumber` must be text that isn't empty",
-      ],
+      [[brand(1), { Name: "x" }], match, "record 2 can't be matched: its `AccountNumber` must be a non-empty string"],
       [[{ Name: "x", AccountNumber: "" }], match, "record 1 can't be matched"],
       [[{ Name: "x", AccountNumber: 5 }], match, "record 1 can't be matched"],
       [[null], match, "record 1 can't be matched"],

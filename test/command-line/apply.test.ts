@@ -177,7 +177,7 @@ const mistakes: [string, string | Uint8Array, readonly (string | RegExp)[]][] = 
       /^7:15: use a whole number/,
       "8:15: unknown value `brand:read`; did you mean `brands:read`?",
       /^9:18: invalid time `90`/,
-      /^11:16: the network `10\.0\.0\.1\/8` has bits after its prefix/,
+      /^11:16: the network `10\.0\.0\.1\/8` has bits set after its prefix/,
       "12:17: the same label is already at stdin:10:9",
       /^12:29: invalid time `tomorrow`/,
       /^13:9: give the key a `label`/,
@@ -185,7 +185,7 @@ const mistakes: [string, string | Uint8Array, readonly (string | RegExp)[]][] = 
       /^16:22: webhook URL: use https/,
       "16:82: the same url is already at stdin:16:46",
       "17:5: `name` is missing",
-      "18:15: `name` is set twice; use it only once",
+      "18:15: `name` is set twice; set it only once",
     ],
   ],
   ["tabs", "sites:\n\t- name: a\n", [/^2:1: indent with spaces/]],
@@ -228,7 +228,7 @@ test("files with a byte order mark, in UTF-16, with CRLF and with aliases are re
   expect((await applyText(shared, "--dry-run")).stdout).toContain("+ key x at a2: can brands:read\n");
 });
 
-test("huge files are rejected, also if they only get huge by aliases", async () => {
+test("huge files are rejected, even if only aliases make them huge", async () => {
   const file = workspace.file("huge.yaml");
   const apply = async (text: string) => {
     writeFileSync(file, text);
@@ -236,7 +236,7 @@ test("huge files are rejected, also if they only get huge by aliases", async () 
   };
   expect(await apply("a".repeat(5 << 20))).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("more than 4 MiB"),
+    stderr: expect.stringContaining("larger than 4 MiB"),
   });
   expect(await apply(`sites: [${"[],".repeat(1 << 20)}]`)).toMatchObject({
     code: 1,

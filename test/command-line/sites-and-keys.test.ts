@@ -110,7 +110,7 @@ describe("site", () => {
     await workspace.mustRun(["site", "set", "pause", "--resume", "--remove-hostname", "pause.example"]);
     expect(await status(key, { Host: "www.pause.example" })).toBe(200);
     await workspace.mustRun(["site", "set", "pause", "--no-key-webhooks"]);
-    expect(await workspace.mustRun(["site", "show", "pause"])).toContain("served, without webhooks by key");
+    expect(await workspace.mustRun(["site", "show", "pause"])).toContain("served, API keys can't manage webhooks");
     expect(JSON.parse(await workspace.mustRun(["site", "show", "pause", "--json"])).keyWebhooks).toBe(false);
     expect((await workspace.run(["site", "set", "pause"])).code).toBe(2);
     expect((await workspace.run(["site", "set", "pause", "--suspend", "--resume"])).code).toBe(2);

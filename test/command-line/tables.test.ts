@@ -116,13 +116,7 @@ describe("a file", () => {
     ],
     ["--guess and --no-header", "Name\nA\n", ["--guess", "--no-header"], 2, "--guess goes by the columns' names"],
     ["--guess and --map", "Name\nA\n", ["--guess", "--map", "m.json"], 2, "use either --guess or --map, not both"],
-    [
-      "--guess without any field",
-      "Foo\nA\n",
-      ["--guess"],
-      1,
-      "no column seems to be a field: Foo; map them with --map",
-    ],
+    ["--guess without any field", "Foo\nA\n", ["--guess"], 1, "no column looks like a field: Foo; map them with --map"],
     ["--save-map to the imported file", "Name\nA\n", ["--save-map", "wrong"], 2, "--save-map would overwrite wrong"],
     [
       "--save-map to the rejected rows",

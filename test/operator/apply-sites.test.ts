@@ -428,7 +428,7 @@ describe.each(engines)("sites as code on $name", (kind) => {
     await removeSite(engine, "gone", 1);
     await revokeKey(engine, harmless.issued[0]?.key as string, 1);
     const lost = await meanwhile(() => addKey("garden", { label: "till" }));
-    expect(lost.fault).toMatch(/the keys and secrets that were handed over aren't in use/);
+    expect(lost.fault).toMatch(/the keys and secrets that were handed over don't work/);
     expect((await listSites(engine)).map(({ Name }) => Name)).toEqual(["garden"]);
   });
 

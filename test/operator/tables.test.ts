@@ -256,7 +256,7 @@ describe("cells outside of the table", () => {
     const late = `Name,,AccountNumber\n${"A,,\n".repeat(30)}B,x,\n`;
     expect((await csv(late)).at(-1)).toContain("32 : column B has no name, but this row has content there");
     expect(await errorOf(csv("Name,,AccountNumber\nB,x,\n"))).toContain(
-      "column B has no name; name it, or map columns",
+      "column B has no name; name it, or map it by its letter",
     );
   });
 

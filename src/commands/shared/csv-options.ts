@@ -57,7 +57,7 @@ export function withTableOptions(command: Command): Command {
       "row that names the columns (default: the one that names the most fields)",
       parseRow,
     )
-    .option("--no-header", "no row names the columns; --map names them by letter, such as A")
+    .option("--no-header", "there's no header row; --map then uses letters, such as A")
     .option("--guess", "guess which columns become which fields, and the encoding")
     .option("--map <file>", "JSON file that maps columns to fields (default: columns are named after fields)")
     .option("--save-map <file>", "save the mapping that was used here, for --map")

@@ -95,7 +95,10 @@ export async function createOperator(
 /** @throws ProblemError `conflict` */
 function requireRoom({ operators }: SystemRecords): void {
   if (operators.length < maxOperators) return;
-  throw new ProblemError("conflict", `there are already ${maxOperators} operators, which is the maximum`);
+  throw new ProblemError(
+    "conflict",
+    `there are already ${maxOperators} operators, which is the maximum; remove one first`,
+  );
 }
 
 /** A person as the single sign-on provider knows them. */

@@ -1,4 +1,4 @@
-// Makes a server's sites, keys and webhooks what a file says (`storefront apply`).
+// Makes a server's sites, keys and webhooks match a file (`storefront apply`).
 //
 // `planSites` compares the file with the server. `applySites` first commits all changes of records in one transaction, including removals, and then does
 // what can't be part of it: it gives new webhooks their secrets, copies sandboxes, changes webhooks, and deletes the rest of removed sites. The
@@ -291,7 +291,10 @@ export async function planSites(
   if (prune) steps.push(...removals);
   const changes = steps.reduce((sum, { intents = [] }) => sum + intents.length, 0);
   if (changes > maxIntents)
-    throw new ProblemError("too-large", `these are ${changes} changes; a run can have up to ${maxIntents}`);
+    throw new ProblemError(
+      "too-large",
+      `this takes ${changes} changes, and a run can have up to ${maxIntents}; apply fewer sites at a time, without --prune`,
+    );
   for (const [at, step] of steps.entries()) {
     if (!step.removed) continue;
     const { records, validKeys: keys, webhooks } = await summarizeSite(engine, step.removed.Name, now);
@@ -348,7 +351,7 @@ export async function applySites(
     const decision = `${system.nextSiteId}\n${plan.steps.map(stepText).join("\n")}`;
     if (handedOver !== undefined && handedOver !== decision)
       throw conflictError(
-        "the keys and secrets that were handed over aren't in use. If they've replaced others in a vault, rotate those",
+        "the keys and secrets that were handed over don't work. If they've replaced others in a vault, rotate those",
       );
     steps = plan.steps.map((step, at) => (handedOver !== undefined && step.secret ? (steps[at] as Step) : step));
     const secrets = steps.flatMap(({ secret }) => secret ?? []);

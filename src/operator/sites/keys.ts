@@ -284,6 +284,6 @@ export function parseNetwork(text: string): string {
   if (found.isExact) return found.network;
   throw new ProblemError(
     "bad-request",
-    `the network ${sent} has bits after its prefix; did you mean \`${found.network}\`, or the single address \`${text.replace(/\/.*/, "")}\`?`,
+    `the network ${sent} has bits set after its prefix; did you mean \`${found.network}\`, or the single address \`${text.replace(/\/.*/, "")}\`?`,
   );
 }

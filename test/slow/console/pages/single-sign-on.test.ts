@@ -94,7 +94,7 @@ test("people without access, and those whose provider is down, are told so, and 
   await issuer.goDown();
   // The browser can't reach the provider either, so it goes back by itself.
   await page.goto(`${home}/#sign-in-failed=down`);
-  await page.getByText("doesn’t work right now").waitFor();
+  await page.getByText("isn’t working right now").waitFor();
   issuer.reset();
   issuer.claims = { sub: "2", preferred_username: "ben", groups: ["admins"] };
   await button.click();
