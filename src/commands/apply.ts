@@ -219,7 +219,7 @@ function passTo(command: string): SecretStore {
     const options = { stdin, stdout: 2, stderr: "inherit", timeout: maxCommandMs } as const;
     const { exitCode } = Bun.spawnSync(["sh", "-c", command], options);
     if (exitCode === 0) return;
-    const end = exitCode === null ? "it was ended" : `exit status ${exitCode}`;
+    const end = exitCode === null ? "it was killed" : `exit status ${exitCode}`;
     throw new ProblemError(
       "unavailable",
       `--keys-to-command failed (${end}), so nothing was changed, and the keys and secrets it got don't work`,

@@ -348,7 +348,8 @@ function printValues(
   if (values.length === 0) return;
   const isComplete = values.every(({ contents }) => contents.every(({ suggestion }) => suggestion !== undefined));
   const advice = isComplete ? "" : "replace null there with the right values, then ";
-  if (saved === undefined) printMessage("to replace these values, save a mapping with --save-map <file>");
+  if (saved === undefined)
+    printMessage("to replace these values, add --save-map <file>, which puts them into a mapping");
   else printMessage(`${saved} has the suggestions; ${advice}import with --map ${saved}`);
 }
 

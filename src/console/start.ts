@@ -1,4 +1,4 @@
-// Runs while the rest of the console is still being loaded. Already sends the first reads, and loads the page's script if it isn't a list. Otherwise, the
+// Runs while the rest of the console is still loading. It sends the first reads, and loads the page's script unless it's a list. Otherwise, the
 // browser would only find out about these once the main script has run.
 
 import { readAhead } from "./api/call-api.ts";

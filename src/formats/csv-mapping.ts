@@ -59,13 +59,13 @@ export function formatMapping({ sources, skip }: CsvMapping): string {
   return `${JSON.stringify(mapping, null, 2)}\n`;
 }
 
-/** Values for contents of a field's column; undefined if they aren't known. */
+/** What to replace text in a field's column with; undefined if that isn't known. */
 interface SuggestedValues {
   readonly field: string;
   readonly contents: readonly { readonly content: string; readonly suggestion?: string | undefined }[];
 }
 
-/** Adds the values to the lookups of a mapping, or null if they aren't known. New lookups keep all other contents. */
+/** Adds replacements to the lookups of a mapping, or null if they aren't known. New lookups keep all other text. */
 export function withLookups(mapping: CsvMapping, values: readonly SuggestedValues[]): CsvMapping {
   const sources = mapping.sources.map((source): ColumnSource => {
     const found = values.find(({ field }) => field === source.field);

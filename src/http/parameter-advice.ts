@@ -120,7 +120,7 @@ function adviceOn(sent: Sent): string {
 
 function ownNames(own: readonly string[]): string {
   const shown = own.map((one) => (one === "filter" ? "`filter[...]`" : `\`${one}\``));
-  return shown.length === 0 ? "it has no parameters" : `it has ${new Intl.ListFormat("en-GB").format(shown)}`;
+  return shown.length === 0 ? "it takes none" : `it has ${new Intl.ListFormat("en-GB").format(shown)}`;
 }
 
 function ignoring(name: string): string {
@@ -228,7 +228,7 @@ function idAdvice(sent: Sent, { resource, operator }: AskedField): string {
     case "undo":
       return "put the run in the body";
     case "key":
-      return "leave it out; this is about the key that you send";
+      return "leave it out, because this is about the key that you send";
     case "feed":
       return `look a record up by its path, such as \`${path}/${id}.${owner.format.name}\``;
     default:
@@ -291,8 +291,8 @@ const meaningAdvice: Record<Meaning, (sent: Sent) => string | undefined> = {
   wait: (sent) => (sent.owner.kind === "feed" ? "did you mean `wait`?" : undefined),
   run: (sent) => (sent.owner.kind === "undo" ? "put the run in the body" : undefined),
   dryRun: (sent) => {
-    if (sent.owner.kind === "webhooks") return "leave it out; webhooks have no dry runs";
-    return isRead(sent) ? "leave it out; a GET changes nothing" : "did you mean `dryRun=1`?";
+    if (sent.owner.kind === "webhooks") return "leave it out, because webhooks have no dry runs";
+    return isRead(sent) ? "leave it out, because a GET changes nothing" : "did you mean `dryRun=1`?";
   },
   match: (sent) => {
     const { kind, format, resources } = sent.owner;

@@ -76,9 +76,9 @@ export function parseAllowedUrl(text: string, policy: AddressPolicy): Pick<Resol
   const url = parseUrl(text);
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   if (isLoopback(host) && !policy.isLoopbackAllowed)
-    throw invalidUrlError(`use a public address; ${host} points to this machine`);
+    throw invalidUrlError(`use a public address; ${host} points to the server's own machine`);
   if (url.protocol !== "https:" && !isLoopback(host))
-    throw invalidUrlError("use https://; http:// only works on this machine");
+    throw invalidUrlError("use https://; http:// only works for the server's own machine");
   if (toAddress(host)) requireAllowed(host, [host], policy);
   return { url, host };
 }
@@ -110,7 +110,9 @@ function parseUrl(text: string): URL {
   }
   // These names always mean this machine (RFC 6761 section 6.3), although resolvers may ask the DNS for them.
   if (url.hostname.endsWith(".localhost"))
-    throw invalidUrlError(`${url.hostname} points to this machine, for which only \`localhost\` is allowed`);
+    throw invalidUrlError(
+      `${url.hostname} points to the server's own machine, for which only \`localhost\` is allowed`,
+    );
   return url;
 }
 

@@ -260,7 +260,7 @@ describe("--map", () => {
     expect(again.stdout).toBe("1 row: 1 created, 0 updated, 0 unchanged, 0 rejected\n");
   });
 
-  test("--save-map saves suggestions for contents that aren't valid, and --map uses them", async () => {
+  test("--save-map saves suggestions for values that aren't valid, and --map uses them", async () => {
     await workspace.data.addSite("countries");
     const args = (...more: string[]) => ["import", "--site", "countries", "brands", "suppliers.csv", ...more];
     writeFileSync(
@@ -301,7 +301,7 @@ describe("--map", () => {
     expect([again.code, again.stdout]).toEqual([0, "6 rows: 1 created, 0 updated, 5 unchanged, 0 rejected\n"]);
   });
 
-  test("a lookup that rejects other contents still does so after --save-map", async () => {
+  test("a lookup that rejects other values still does so after --save-map", async () => {
     const mapping = '{"fields": {"Name": "A", "Address.Country": {"column": "B", "lookup": {"Norge": "NO"}}}}';
     const { stderr } = await load(mapping, "A,B\nx,FR\ny,Sverige\n", "--save-map", "strict.json", "--dry-run");
     expect(stderr).toContain('row 2: Address.Country: add "FR" to the lookup');
@@ -309,7 +309,7 @@ describe("--map", () => {
     expect(fields["Address.Country"]).toEqual({ column: "B", lookup: { Norge: "NO", FR: "FR", Sverige: "SE" } });
   });
 
-  test("only the first 100 contents are listed, and none that nobody would map", async () => {
+  test("only the first 100 values are listed, and none that nobody would map", async () => {
     const mapping = '{"fields": {"Name": "A", "Address.Country": "B"}}';
     const rows = Array.from({ length: 150 }, (_, n) => `x,Country ${n}\n`).join("");
     const { stdout } = await load(mapping, `A,B\nx,${"y".repeat(201)}\n${rows}${rows}`, "--dry-run", "--json");

@@ -52,7 +52,7 @@ describe("a file", () => {
     }
   });
 
-  test("that's a workbook is read from a pipe and from redirected input by a process", async () => {
+  test("that's a workbook can come from a pipe or redirected input", async () => {
     const { site, names } = importer("piped.xlsx", toWorkbook({ Brands: table }));
     for (const wrap of [
       (command: string) => `cat piped.xlsx | ${command}`,

@@ -216,7 +216,7 @@ describe("webhooks by API", () => {
   });
 });
 
-test("are limited to 20 per site, and how often they change", async () => {
+test("are limited to 20 per site, and in how often they change", async () => {
   // With a stopped clock, because a busy machine may need longer for the requests than the server takes to allow more.
   const stoppedAt = Date.now();
   const server = await startTestServer({ now: () => stoppedAt });

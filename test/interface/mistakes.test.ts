@@ -287,7 +287,7 @@ describe("common mistakes in parameters", () => {
     ...["from", "after", "since_id", "updated_at"].map((name): [string, string] => [`${name}=2026-11-01`, feed]),
     // of any request
     ["_method=PUT", header],
-    ["dryRun=1", "leave it out; a GET changes nothing"],
+    ["dryRun=1", "leave it out, because a GET changes nothing"],
     ["api_key=x", "send the API key in the header `X-API-AUTH`"],
     ["format=xml", "choose the format with the path's suffix"],
     ["rnd=0.5", "or call it `_`, which is ignored"],
@@ -322,7 +322,7 @@ describe("common mistakes in parameters", () => {
     ["GET", "brands/1.json?ID=1", "the path already has the ID"],
     ["GET", "brands/1.json?since=now", feed],
     ["GET", "brands/1.json?dryRun=1", "a GET changes nothing"],
-    ["GET", "brands/1.json?x=1", "a look-up has no parameter `x`; it has no parameters"],
+    ["GET", "brands/1.json?x=1", "a look-up has no parameter `x`; it takes none"],
     ["HEAD", "brands/1.json?x=1", ""],
     ["POST", "brands.json?ID=1", "to update the brand 1, send a PUT"],
     ["POST", "brands.json?ID=1&_=2", "to update the brand 1, send a PUT"],

@@ -315,7 +315,7 @@ describe.each(engines)("sites as code on $name", (kind) => {
       "a prefix is unknown",
       "[{name: garden, keys: [{prefix: sfk_AbCd1234}]}]",
       async () => {},
-      /:1:40: garden has no such key;/,
+      /:1:40: garden has no key with this prefix;/,
     ],
     [
       "a URL is ambiguous",
@@ -327,7 +327,7 @@ describe.each(engines)("sites as code on $name", (kind) => {
       "a webhook's ID is unknown",
       "[{name: garden, webhooks: [{url: 'http://127.0.0.1:9/a', id: 99}]}]",
       async () => {},
-      /garden has no such webhook;/,
+      /garden has no webhook with this id;/,
     ],
     [
       "a webhook's resources differ",

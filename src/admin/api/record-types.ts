@@ -209,7 +209,7 @@ export interface ImportInfo {
   readonly skipped: number;
   /** How many rows have warnings. */
   readonly warned: number;
-  /** Why rows were rejected, as far as a mapping can repair it. Empty while the check or import is running. */
+  /** Invalid values that a mapping could replace. Empty while the check or import is running. */
   readonly values: readonly RepairableValuesInfo[];
   /** Records that aren't in the file. Null if the check didn't look for them. */
   readonly missing: MissingInfo | null;
@@ -237,7 +237,7 @@ export interface MissingInfo {
   readonly obstacle?: string | undefined;
 }
 
-/** The contents of a field's column that aren't valid values, up to 100, most frequent first. `moreRows` counts the rows with others. */
+/** Text in a field's column that isn't valid: up to 100 different ones, most frequent first. `moreRows` counts the rows with others. */
 export interface RepairableValuesInfo {
   readonly field: string;
   readonly contents: readonly {

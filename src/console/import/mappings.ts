@@ -67,7 +67,7 @@ export function withField(mapping: ImportMapping, column: string, field: string)
   return { ...mapping, fields: field === "" ? fields : { ...fields, [field]: column } };
 }
 
-/** Values to import instead of the contents of cells, by content. */
+/** What to import instead of a cell's text, by that text. */
 export type Replacements = Readonly<Record<string, string>>;
 
 /** Adds to a field's lookup, except for empty replacements. */
@@ -76,7 +76,7 @@ export function withReplacements(mapping: ImportMapping, field: string, replacem
   if (added.length === 0) return mapping;
   const entry = mapping.fields[field];
   const lookup = { ...(entry as { readonly lookup?: Replacements }).lookup, ...Object.fromEntries(added) };
-  // Without `keep`, all other contents would be rejected, even valid ones.
+  // Without `keep`, all other text would be rejected, even valid ones.
   const source = typeof entry === "string" ? { column: entry, keep: true } : (entry as object);
   return { ...mapping, fields: { ...mapping.fields, [field]: { ...source, lookup } } };
 }

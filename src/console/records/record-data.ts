@@ -141,7 +141,7 @@ export function useRecordWrites(resource: string) {
 
 const nameIn = (record: RecordResponse["record"]) => textAt(record, "Name");
 
-/** Whether the list is being reloaded after a write that doesn't tell the records' versions. Editing them could cause a conflict with that write. */
+/** Whether the list is being reloaded after a write that doesn't return the records' versions. Editing them could cause a conflict with that write. */
 export function useIsOutdated(resource: string): boolean {
   const queryKey = listKey(useSiteName(), resource);
   return useIsFetching({ queryKey, predicate: ({ state }) => state.isInvalidated }) > 0;

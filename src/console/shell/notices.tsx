@@ -38,7 +38,7 @@ function close(number: number): void {
   notices.set(notices.get().filter((one) => one.number !== number));
 }
 
-/** @param text nothing is shown if it's empty, which is an error's message if the server can't be reached (api/call-api.ts) */
+/** @param text nothing is shown if it's empty, as an error's message is when the server can't be reached (api/call-api.ts) */
 export function notify(text: string, kind: NoticeKind = "info"): void {
   if (text !== "") show({ text, kind });
 }

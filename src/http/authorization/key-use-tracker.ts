@@ -9,7 +9,7 @@ export class KeyUseTracker {
   readonly #dependencies: Pick<HttpDependencies, "engine" | "log">;
   readonly #timer: NodeJS.Timeout;
   #uses = new Map<number, number>();
-  /** Those that were saved last. Until the next ones are, the database may not have them yet. */
+  /** The ones saved last. Until the next are saved, they may still be on their way to the database. */
   #saved: ReadonlyMap<number, number> = new Map();
 
   constructor(dependencies: Pick<HttpDependencies, "engine" | "log">) {

@@ -106,7 +106,7 @@ export interface ImportSummary {
   /** The first things that may surprise people, by row. */
   readonly warnings: readonly ImportWarning[];
   readonly moreWarnings?: number | undefined;
-  /** The contents of a table's cells that a mapping could turn into values. */
+  /** Text in a table's cells that a mapping could turn into valid values. */
   readonly values: readonly RepairableValues[];
   /** The records that aren't in the file; undefined without `removeMissing`. */
   readonly missing?: MissingSummary | undefined;

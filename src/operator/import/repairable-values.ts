@@ -1,4 +1,4 @@
-// Collects contents of cells that a mapping could turn into values, such as the name of a country where a field needs its code.
+// Collects text in cells that a mapping could turn into valid values, such as a country's name where a field needs its code.
 
 import { copyText } from "../../lib/bytes.ts";
 import type { FaultCode, FieldError } from "../../model/errors.ts";
@@ -11,7 +11,7 @@ export interface RepairableValues {
   readonly field: string;
   /** The most frequent one comes first. */
   readonly contents: readonly CellContent[];
-  /** How many rows have other contents; undefined if none. */
+  /** How many rows have other invalid text; undefined if none. */
   readonly moreRows?: number | undefined;
 }
 
@@ -49,7 +49,7 @@ export class RepairableValuesCollector {
     if (!("cells" in source)) return;
     for (const { field, code, suggestion } of fieldErrors) {
       const textField = findTextField(this.#resource, field);
-      // `invalid`: the lookup of a mapping doesn't have this content.
+      // `invalid`: the lookup of a mapping doesn't have this text.
       if (!textField || (code !== "invalid" && !fewValues.has(code))) continue;
       const content = textAt(input, textField.keys);
       const found = this.#fields.get(field) ?? { contents: new Map(), moreRows: 0 };
@@ -73,7 +73,7 @@ export class RepairableValuesCollector {
   }
 }
 
-/** For a content that's not in the lookup of a mapping. It may be a valid code already. */
+/** For text that isn't in a mapping's lookup. It may be a valid code already. */
 function suggest(field: Parameters<typeof validateText>[0], content: string): string | undefined {
   if (!fewValues.has(field.pattern?.fault.code ?? "") || content === "") return undefined;
   const wrong = validateText(field, content);

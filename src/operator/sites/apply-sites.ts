@@ -207,9 +207,11 @@ export async function planSites(
       }
       const what = found
         ? `${others.length + 1} ${kind}s at ${site.Name} have this ${by}`
-        : `${site.Name} has no such ${kind}`;
-      const how = found ? `add the \`${handle}\` of the one you mean` : `leave out \`${handle}\` to create a new one`;
-      reject(entry, sent ? handle : by, `${what}; see \`${kind} list --site ${site.Name}\`, and ${how}`);
+        : `${site.Name} has no ${kind} with this ${handle}`;
+      const how = found
+        ? `and add the \`${handle}\` of the one you mean`
+        : `or leave out \`${handle}\` to create a new one`;
+      reject(entry, sent ? handle : by, `${what}; see \`${kind} list --site ${site.Name}\`, ${how}`);
     }
     for (const { record } of free) remove(record, site);
     return free.size;
@@ -255,7 +257,7 @@ export async function planSites(
       };
       const how = `remove it with \`webhook remove ${ID}\`, and the next run adds it with a new secret`;
       if (Resources !== undefined)
-        reject(entry, "resources", `it sends ${sends || "everything"} now, which can't be changed; ${how}`);
+        reject(entry, "resources", `this webhook sends ${sends || "everything"}, which can't be changed; ${how}`);
       if (details.length > 0) steps.push({ ...step, action: "change", name, run });
       return;
     }

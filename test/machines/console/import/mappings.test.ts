@@ -123,7 +123,7 @@ describe("replacements of a field's values", () => {
   const repair = (entry: unknown) =>
     withReplacements({ fields: { Town: "town", Country: entry } }, "Country", { Germany: "DE", Narnia: "" }).fields;
 
-  test("start a lookup that keeps other contents", () => {
+  test("start a lookup that keeps all other values", () => {
     expect(repair("Ctry")).toEqual({
       Town: "town",
       Country: { column: "Ctry", keep: true, lookup: { Germany: "DE" } },
