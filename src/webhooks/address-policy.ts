@@ -128,7 +128,7 @@ async function resolve(host: string, { lookup }: AddressPolicy): Promise<readonl
 function loopbackError(text: string): string | undefined {
   const address = toAddress(text);
   const isThisMachine = address?.range() === "loopback" && innerAddress(address) === address;
-  return isThisMachine ? undefined : "isn't this machine";
+  return isThisMachine ? undefined : "isn't the server's own machine";
 }
 
 /**
@@ -142,7 +142,7 @@ function findAddressError(text: string, { allow }: AddressPolicy, own: ReadonlyS
   const range = inner.range();
   // An unspecified address (0.0.0.0 or ::) also connects to this machine.
   const isOwn = range === "loopback" || range === "unspecified" || own.has(inner.toString());
-  if (isOwn) return "is this machine";
+  if (isOwn) return "is the server's own machine";
   if (isPublic(inner) || isWithin(inner, allow) || isWithin(address, allow)) return undefined;
   // Operators read this, and so do programs with an API key, which can't change it.
   return `isn't public (${range}); only the server's operator can allow its network, with --webhook-allow`;

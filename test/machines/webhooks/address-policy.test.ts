@@ -202,17 +202,17 @@ describe("the URL", () => {
     ["https://169.254.169.254/latest/meta-data", /isn't public/],
     ["https://①⓪.0.0.1/", /10\.0\.0\.1 isn't public/],
     ["https://[::ffff:10.0.0.1]/", /isn't public/],
-    ["https://[::ffff:7f00:1]/", /this machine/],
-    ["https://[64:ff9b::7f00:1]/", /this machine/],
-    ["https://0/", /0\.0\.0\.0 is this machine/],
-    ["https://[::]/", /this machine/],
-    ["https://127.0.0.1/", /this machine/],
-    ["https://127.1/", /this machine/],
-    ["https://2130706433/", /this machine/],
-    ["https://0177.0.0.1/", /this machine/],
-    ["https://localhost/", /this machine/],
-    ["https://LOCALHOST./", /this machine/],
-    ["https://[::1]/", /this machine/],
+    ["https://[::ffff:7f00:1]/", /own machine/],
+    ["https://[64:ff9b::7f00:1]/", /own machine/],
+    ["https://0/", /0\.0\.0\.0 is the server's own machine/],
+    ["https://[::]/", /own machine/],
+    ["https://127.0.0.1/", /own machine/],
+    ["https://127.1/", /own machine/],
+    ["https://2130706433/", /own machine/],
+    ["https://0177.0.0.1/", /own machine/],
+    ["https://localhost/", /own machine/],
+    ["https://LOCALHOST./", /own machine/],
+    ["https://[::1]/", /own machine/],
   ])("%j is rejected", async (text, fault) => {
     await expect(resolveAllowedUrl(text, anywhere)).rejects.toThrow(fault);
   });
@@ -230,14 +230,14 @@ describe("a URL on this machine, where that's allowed", () => {
   });
 
   test.each([
-    ["https://hooks.example/", ["127.0.0.1"], /this machine/],
-    ["https://app.localhost/", ["127.0.0.1"], /this machine/],
-    ["http://app.localhost/", ["127.0.0.1"], /this machine/],
-    ["https://app.localhost./", ["1.1.1.1"], /this machine/],
+    ["https://hooks.example/", ["127.0.0.1"], /own machine/],
+    ["https://app.localhost/", ["127.0.0.1"], /own machine/],
+    ["http://app.localhost/", ["127.0.0.1"], /own machine/],
+    ["https://app.localhost./", ["1.1.1.1"], /own machine/],
     ["http://[::ffff:127.0.0.1]/", [], /https/],
-    ["https://[::ffff:127.0.0.1]/", [], /this machine/],
-    ["http://localhost/", ["10.0.0.1"], /isn't this machine/],
-    ["http://localhost/", ["1.1.1.1"], /isn't this machine/],
+    ["https://[::ffff:127.0.0.1]/", [], /own machine/],
+    ["http://localhost/", ["10.0.0.1"], /isn't the server's own machine/],
+    ["http://localhost/", ["1.1.1.1"], /isn't the server's own machine/],
     ["http://0.0.0.0/", [], /https/],
   ])("%s with the addresses %j is rejected", async (text, addresses, fault) => {
     await expect(resolveAllowedUrl(text, policy(addresses, [], true))).rejects.toThrow(fault);
@@ -262,12 +262,12 @@ describe("--webhook-allow", () => {
     ["10.0.0.0/8", "11.0.0.1", "public"],
     ["10.0.0.0/8", "192.168.0.1", "in another network"],
     ["10.1.0.0/16", "10.2.0.1", "in another network"],
-    ["0.0.0.0/0", "127.0.0.1", "this machine"],
-    ["127.0.0.0/8", "127.0.0.1", "this machine"],
-    ["0.0.0.0/0", "0.0.0.0", "this machine"],
-    ["::/0", "::1", "this machine"],
-    ["::/0", "::", "this machine"],
-    ["::/0", "::ffff:127.0.0.1", "this machine"],
+    ["0.0.0.0/0", "127.0.0.1", "own machine"],
+    ["127.0.0.0/8", "127.0.0.1", "own machine"],
+    ["0.0.0.0/0", "0.0.0.0", "own machine"],
+    ["::/0", "::1", "own machine"],
+    ["::/0", "::", "own machine"],
+    ["::/0", "::ffff:127.0.0.1", "own machine"],
     ["::/0", "10.0.0.1", "of another family"],
   ])("%s does not decide about %s, which is %s", async (network, address, why) => {
     const checked = resolveAllowedUrl("https://hooks.example/", policy([address], [network]));
@@ -281,13 +281,13 @@ describe("--webhook-allow", () => {
     const everything = ["0.0.0.0/0", "::/0"];
     for (const address of forms)
       await expect(resolveAllowedUrl("https://hooks.example/", policy([address], everything))).rejects.toThrow(
-        `hooks.example has the address ${address}, which is this machine`,
+        `hooks.example has the address ${address}, which is the server's own machine`,
       );
     const literal = resolveAllowedUrl(
       `https://${own.find(({ family }) => family === "IPv4")?.address}/`,
       policy([], everything),
     );
-    await expect(literal).rejects.toThrow(/this machine/);
+    await expect(literal).rejects.toThrow(/own machine/);
   });
 
   test("doesn't allow http", async () => {

@@ -255,7 +255,7 @@ describe("an attempt", () => {
   test("is rejected before anything is sent if the name's address has become a forbidden one", async () => {
     const { port, seen } = await receiver(ok);
     const { status, fault } = await deliver(`https://hooks.example:${port}/`);
-    expect([status, fault]).toEqual([null, expect.stringContaining("127.0.0.1, which is this machine")]);
+    expect([status, fault]).toEqual([null, expect.stringContaining("127.0.0.1, which is the server's own machine")]);
     expect(seen).toEqual([]);
   });
 
