@@ -165,10 +165,7 @@ export function readConfig(settings: ConfigSources = {}): Config {
     throw new ProblemError("bad-request", `${named("BURST")} only works with ${named("RATE")}; set both`);
   const signInLinks = oneOf(settings, "SIGN_IN_LINKS", "all", ["all", "none"]) !== "none";
   if (!signInLinks && settings.OIDC_ISSUER === undefined)
-    throw new ProblemError(
-      "bad-request",
-      `with ${named("SIGN_IN_LINKS")} set to none, nobody could sign in; set ${named("OIDC_ISSUER")} too`,
-    );
+    throw new ProblemError("bad-request", `nobody could sign in without links; set ${named("OIDC_ISSUER")} too`);
   const logLevel = oneOf(settings, "LOG", "info", levels);
   return {
     // Secrets in files often end with a line break.

@@ -222,7 +222,7 @@ function passTo(command: string): SecretStore {
     const end = exitCode === null ? "it was killed" : `exit status ${exitCode}`;
     throw new ProblemError(
       "unavailable",
-      `--keys-to-command failed (${end}), so nothing was changed, and the keys and secrets it got don't work`,
+      `--keys-to-command failed (${end}); nothing was changed, so its keys don't work`,
     );
   };
 }

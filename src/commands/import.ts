@@ -348,8 +348,7 @@ function printValues(
   if (values.length === 0) return;
   const isComplete = values.every(({ contents }) => contents.every(({ suggestion }) => suggestion !== undefined));
   const advice = isComplete ? "" : "replace null there with the right values, then ";
-  if (saved === undefined)
-    printMessage("to replace these values, add --save-map <file>, which puts them into a mapping");
+  if (saved === undefined) printMessage("to replace these values, put them into a mapping with --save-map <file>");
   else printMessage(`${saved} has the suggestions; ${advice}import with --map ${saved}`);
 }
 

@@ -333,7 +333,7 @@ describe.each(engines)("sites as code on $name", (kind) => {
       "a webhook's resources differ",
       "[{name: garden, webhooks: [{url: 'http://127.0.0.1:9/a', resources: [locations]}]}]",
       async () => {},
-      /sends brands now, which can't be changed; remove it with `webhook remove \d+`/,
+      /this webhook sends brands, which can't be changed; remove it with `webhook remove \d+`/,
     ],
     [
       "there are too many webhooks",

@@ -74,8 +74,7 @@ export class StoredBytes implements ByteSource {
   async read(start: number, length: number): Promise<Uint8Array> {
     const bytes = Buffer.allocUnsafe(Math.max(0, Math.min(length, this.size - start)));
     const { bytesRead } = await withSpoolErrors(() => readAt(this.#file, bytes, 0, bytes.length, start));
-    if (bytesRead < bytes.length)
-      throw new ProblemError("unavailable", "the file got shorter while it was being read; try again");
+    if (bytesRead < bytes.length) throw new ProblemError("unavailable", "the file got shorter while it was read");
     this.#onRead(bytesRead);
     return bytes;
   }

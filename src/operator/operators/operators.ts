@@ -95,10 +95,7 @@ export async function createOperator(
 /** @throws ProblemError `conflict` */
 function requireRoom({ operators }: SystemRecords): void {
   if (operators.length < maxOperators) return;
-  throw new ProblemError(
-    "conflict",
-    `there are already ${maxOperators} operators, which is the maximum; remove one first`,
-  );
+  throw new ProblemError("conflict", `there are already ${maxOperators} operators, the maximum; remove one first`);
 }
 
 /** A person as the single sign-on provider knows them. */

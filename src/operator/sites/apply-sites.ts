@@ -295,7 +295,7 @@ export async function planSites(
   if (changes > maxIntents)
     throw new ProblemError(
       "too-large",
-      `this takes ${changes} changes, and a run can have up to ${maxIntents}; apply fewer sites at a time, without --prune`,
+      `a run can have up to ${maxIntents} changes, not ${changes}; apply fewer sites at a time, without --prune`,
     );
   for (const [at, step] of steps.entries()) {
     if (!step.removed) continue;
