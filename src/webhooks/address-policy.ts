@@ -84,9 +84,9 @@ export function parseAllowedUrl(text: string, policy: AddressPolicy): Pick<Resol
 }
 
 function requireAllowed(host: string, addresses: readonly string[], policy: AddressPolicy): void {
-  const own = ownAddresses();
+  const own = isLoopback(host) ? undefined : ownAddresses();
   for (const address of addresses) {
-    const reason = isLoopback(host) ? loopbackError(address) : findAddressError(address, policy, own);
+    const reason = own ? findAddressError(address, policy, own) : loopbackError(address);
     if (reason)
       throw invalidUrlError(
         address === host ? `${address} ${reason}` : `${host} has the address ${address}, which ${reason}`,
