@@ -10,7 +10,6 @@ import type { Engine } from "../model/engine.ts";
 import { ProblemError, RetryableError } from "../model/errors.ts";
 import type { Head } from "../model/head.ts";
 import { maxChangesPerEvent } from "../model/limits.ts";
-import type { Resource } from "../model/resource.ts";
 import { systemSite } from "../model/system-site.ts";
 import type {
   DeliveryAttempt,
@@ -21,7 +20,7 @@ import type {
   WebhookStore,
 } from "../model/webhooks.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
-import { type FeedPage, readCursorAt, readFeedPage } from "../store/changes/feed.ts";
+import { readCursorAt } from "../store/changes/feed.ts";
 import { revisionInCursor } from "../store/database/cursor.ts";
 import { toInstant } from "../system/system-changes.ts";
 import type { WebhookRecord } from "../system/system-records.ts";
@@ -40,6 +39,7 @@ import {
 } from "./lease.ts";
 import { decideAfterFailure, isBackingOff, updateAfterSuccess } from "./retry-policy.ts";
 import { type Delivery, type DeliveryResponse, send } from "./send.ts";
+import type { EventPage, SharedPages } from "./shared-pages.ts";
 import {
   changesEvent,
   continuedCursorOf,
@@ -72,8 +72,7 @@ export interface DeliveryDependencies {
   readonly catchUpIndex: () => Promise<unknown>;
   /** How often a webhook had been resumed or given another URL as of the last scan; undefined for an unknown webhook. */
   readonly knownResumes: (webhook: number) => number | undefined;
-  /** By name. */
-  readonly resources: ReadonlyMap<string, Resource>;
+  readonly pages: SharedPages;
   /** Identifies this process. */
   readonly holder: string;
 }
@@ -158,12 +157,9 @@ async function prepareNextEvent(
     } else if (state.goneAt !== null) {
       const hasMore = page.head.revision > revisionInCursor(state.cursor);
       return { event: goneEvent(state, webhook.siteName, state.goneAt), hasMore };
-    } else if (page.changes.length > 0) {
+    } else if (page.first > 0) {
       if (!(await savePageBounds(lease, page))) return "lost";
-      return {
-        event: changesEvent(lease.state, webhook.siteName, page, dependencies.resources),
-        hasMore: page.hasMore,
-      };
+      return { event: changesEvent(lease.state, webhook.siteName, page), hasMore: page.hasMore };
     } else {
       if (page.next === state.cursor) return "none";
       const moved = { cursor: page.next, epoch: page.head.epoch, since: continuedCursorOf(state), first: 0, last: 0 };
@@ -180,15 +176,16 @@ async function prepareNextEvent(
 async function readPage(
   { state }: WebhookLease,
   { resources }: ServedWebhook,
-  { engine }: DeliveryDependencies,
-): Promise<FeedPage | "gone"> {
+  { pages }: DeliveryDependencies,
+): Promise<EventPage | "gone"> {
   const { site, cursor: since, epoch, last } = state;
-  // A page that's being delivered is read again up to its last revision. The limit is its number of revisions, because another version of the program may
-  // see more changes in it.
-  const limit = last > 0 ? last - revisionInCursor(since) : maxChangesPerEvent;
-  const until = last > 0 ? { until: last } : {};
   try {
-    const page = await readFeedPage(engine, site, { since, limit, resources, isCollapsed: false, ...until });
+    // A page that's being delivered is read again up to its last revision. The limit is its number of revisions, because another version of the program
+    // may see more changes in it.
+    const page =
+      last > 0
+        ? await pages.readOwn(site, { since, limit: last - revisionInCursor(since), resources, until: last })
+        : await pages.read(state, { limit: maxChangesPerEvent, resources });
     return page.head.epoch === epoch ? page : "gone";
   } catch (error) {
     if (error instanceof ProblemError && error.code === "gone") return "gone";
@@ -197,8 +194,7 @@ async function readPage(
 }
 
 /** Needed before the first attempt. @returns whether the state could be changed */
-async function savePageBounds(lease: WebhookLease, { changes, next, head }: FeedPage): Promise<boolean> {
-  const first = changes[0]?.change.revision as number;
+async function savePageBounds(lease: WebhookLease, { first, next, head }: EventPage): Promise<boolean> {
   const last = revisionInCursor(next);
   const { state } = lease;
   if (state.first === first && state.last === last && state.epoch === head.epoch) return true;

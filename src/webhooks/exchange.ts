@@ -16,12 +16,10 @@ const hiddenValue = "...";
 
 /** @param received undefined if there was no response */
 export function toExchange({ url, headers, body }: Delivery, received: ResponseMessage | undefined): DeliveryExchange {
-  // No more characters than we may keep bytes, because a body can be much longer.
-  const start = Buffer.from(body.slice(0, maxExchangedBytes));
   const sent = Object.entries(headers).map(([name, value]) => [name, shownRequestValue(name, value)] as const);
   return {
     url,
-    request: toMessage(sent, start, Buffer.byteLength(body)),
+    request: toMessage(sent, body, body.length),
     response: received ? toMessage(toFields(received.rawHeaders), received.body, received.bytes) : null,
   };
 }

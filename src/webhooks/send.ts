@@ -33,7 +33,7 @@ export interface ResponseMessage {
 export interface Delivery {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body: Buffer;
 }
 
 interface SendOptions extends AddressPolicy {
@@ -84,7 +84,7 @@ function post(
   };
   const request = open(destination, {
     method: "POST",
-    headers: { ...headers, "content-length": String(Buffer.byteLength(body)) },
+    headers: { ...headers, "content-length": String(body.length) },
     signal,
     maxHeaderSize,
     rejectUnauthorized: true,

@@ -1,17 +1,15 @@
 // Builds the events that webhooks deliver, with their IDs, bodies and signatures (contract section 12).
 
 import { createHmac } from "node:crypto";
-import { json } from "../formats/json.ts";
-import type { Resource } from "../model/resource.ts";
 import { secretPrefix, type WebhookState } from "../model/webhooks.ts";
-import type { FeedPage } from "../store/changes/feed.ts";
 import { digestInCursor, revisionInCursor } from "../store/database/cursor.ts";
+import type { EventPage } from "./shared-pages.ts";
 
 /** An event that's ready to be signed and sent. */
 export interface WebhookEvent {
   /** The same for every attempt. Has no dots, because they separate the parts that are signed. */
   readonly id: string;
-  readonly body: string;
+  readonly body: Buffer;
   /** The cursor after this event. */
   readonly next: string;
 }
@@ -19,22 +17,15 @@ export interface WebhookEvent {
 /**
  * Always returns the same bytes for the same page, unless the program was upgraded.
  * @param state has the page's first and last revision
- * @param resources by name
  */
-export function changesEvent(
-  state: WebhookState,
-  site: string,
-  page: FeedPage,
-  resources: ReadonlyMap<string, Resource>,
-): WebhookEvent {
-  const items = page.changes.map((found) => json.feed.item(resources.get(found.change.resource) as Resource, found));
-  const at = page.changes.at(-1)?.change.at as number;
-  const [Site, Since, Next] = [site, continuedCursorOf(state), page.next].map((text) => JSON.stringify(text));
-  const data = `{"Site":${Site},"Since":${Since},"Changes":[${items.join(json.feed.separator)}],"Next":${Next}}`;
+export function changesEvent(state: WebhookState, site: string, { at, changes, next }: EventPage): WebhookEvent {
+  const [Site, Since, Next] = [site, continuedCursorOf(state), next].map((text) => JSON.stringify(text));
+  const timestamp = JSON.stringify(new Date(at).toISOString());
+  const start = `{"type":"storefront.changes","timestamp":${timestamp},"data":{"Site":${Site},"Since":${Since},"Changes":[`;
   return {
-    id: eventId(state, `${state.first}_${state.last}_${digestInCursor(page.next)}`),
-    body: `{"type":"storefront.changes","timestamp":${JSON.stringify(new Date(at).toISOString())},"data":${data}}`,
-    next: page.next,
+    id: eventId(state, `${state.first}_${state.last}_${digestInCursor(next)}`),
+    body: Buffer.concat([Buffer.from(start), changes, Buffer.from(`],"Next":${Next}}}`)]),
+    next,
   };
 }
 
@@ -72,7 +63,8 @@ interface BareEvent {
 }
 
 function eventWithoutChanges(type: string, id: string, { data, now }: BareEvent): WebhookEvent {
-  return { id, body: JSON.stringify({ type, timestamp: new Date(now).toISOString(), data }), next: data.Next };
+  const body = JSON.stringify({ type, timestamp: new Date(now).toISOString(), data });
+  return { id, body: Buffer.from(body), next: data.Next };
 }
 
 function eventId({ webhook, epoch, rewinds }: WebhookState, what: string): string {
@@ -84,17 +76,17 @@ function eventId({ webhook, epoch, rewinds }: WebhookState, what: string): strin
  * @param at when it's sent, in milliseconds since 1970
  * @param secrets `whsec_` and base64
  */
-export function signatureHeaders(id: string, at: number, body: string, secrets: readonly string[]) {
+export function signatureHeaders(id: string, at: number, body: string | Buffer, secrets: readonly string[]) {
   const timestamp = String(Math.floor(at / 1000));
-  const content = `${id}.${timestamp}.${body}`;
+  const start = `${id}.${timestamp}.`;
   return {
     "webhook-id": id,
     "webhook-timestamp": timestamp,
-    "webhook-signature": secrets.map((secret) => `v1,${sign(content, secret)}`).join(" "),
+    "webhook-signature": secrets.map((secret) => `v1,${sign(start, body, secret)}`).join(" "),
   };
 }
 
-function sign(content: string, secret: string): string {
+function sign(start: string, body: string | Buffer, secret: string): string {
   const key = Buffer.from(secret.slice(secretPrefix.length), "base64");
-  return createHmac("sha256", key).update(content).digest("base64");
+  return createHmac("sha256", key).update(start).update(body).digest("base64");
 }

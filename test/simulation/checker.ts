@@ -301,5 +301,6 @@ function isVersioned({ Cursor, Operation, Revision, ETag }: SentChange, epoch: s
 }
 
 function read({ delivery }: Sent): { id: string; text: string; event: EventBody } {
-  return { id: delivery.headers["webhook-id"] ?? "", text: delivery.body, event: JSON.parse(delivery.body) };
+  const text = delivery.body.toString();
+  return { id: delivery.headers["webhook-id"] ?? "", text, event: JSON.parse(text) };
 }

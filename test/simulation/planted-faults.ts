@@ -67,7 +67,8 @@ export const plantedFaults: Readonly<Record<string, PlantedFault>> = {
     ...noFault,
     send: (engine, send) => async (delivery, signal) => {
       const state = (await engine.readWebhookStates()).find(({ webhook }) => webhook === webhookIn(delivery));
-      if (state) await force(engine, state, { cursor: JSON.parse(delivery.body).data.Next, first: 0, last: 0 });
+      if (state)
+        await force(engine, state, { cursor: JSON.parse(delivery.body.toString()).data.Next, first: 0, last: 0 });
       return send(delivery, signal);
     },
   },
@@ -132,7 +133,7 @@ export const plantedFaults: Readonly<Record<string, PlantedFault>> = {
     send: (engine, send) => async (delivery, signal) => {
       const state = (await engine.readWebhookStates()).find(({ webhook }) => webhook === webhookIn(delivery));
       const [present] = state ? await engine.readWebhookSecrets(state) : [];
-      const body = delivery.body.replace(/"Since":"[^"]*"/, `"Since":"${state?.cursor}"`);
+      const body = Buffer.from(delivery.body.toString().replace(/"Since":"[^"]*"/, `"Since":"${state?.cursor}"`));
       const { "webhook-id": id = "", "webhook-timestamp": timestamp } = delivery.headers;
       const signed = signatureHeaders(id, Number(timestamp) * 1000, body, present ? [present.secret] : []);
       return send({ ...delivery, body, headers: { ...delivery.headers, ...signed } }, signal);

@@ -87,6 +87,7 @@ interface RunnerOptions {
   readonly received?: DeliveryResponse | ((delivery: Delivery) => Promise<DeliveryResponse>);
   readonly onPause?: () => void;
   readonly onWarning?: (warning: unknown) => void;
+  readonly onSubscribe?: (onChange: () => void) => void;
 }
 
 function startRunner({
@@ -94,6 +95,7 @@ function startRunner({
   received,
   onPause = () => {},
   onWarning = () => {},
+  onSubscribe = () => {},
   ...options
 }: RunnerOptions): WebhookRunner {
   const index = new SystemSiteIndex(allResources);
@@ -102,7 +104,10 @@ function startRunner({
   return new WebhookRunner({
     engine: options.engine ?? engine,
     index,
-    subscribeToSite: () => () => {},
+    subscribeToSite(_site, _head, onChange) {
+      onSubscribe(onChange);
+      return () => {};
+    },
     async catchUpIndex() {
       await onRefresh();
       if (received) await siteViews.getUpToDate(systemSite);
@@ -209,6 +214,30 @@ test("late pause that the database doesn't undo: logged as an error", async () =
   clock.end();
   await waitUntil(() => warnings.length > 0, "the warning");
   expect(JSON.stringify(warnings)).toContain("the disk is full");
+  await runner.stop();
+});
+
+test("webhook of a site that's being written to: rests before it delivers more", async () => {
+  const { site } = await addWebhook();
+  await change(...Array.from({ length: 250 }, () => site));
+  let onChange = () => {};
+  let sent = 0;
+  const runner = startRunner({
+    onSubscribe: (callback) => {
+      onChange = callback;
+    },
+    async received() {
+      sent++;
+      // The site only changes during the first delivery.
+      if (sent === 1) onChange();
+      return { status: 200, retryAfter: undefined, fault: null };
+    },
+  });
+  clock.end();
+  const [endRest] = await waitUntil(() => [...clock.timers].find(([, milliseconds]) => milliseconds === 7), "the rest");
+  expect(sent).toBe(1);
+  endRest();
+  await waitUntil(() => sent === 3, "the other deliveries");
   await runner.stop();
 });
 
@@ -347,7 +376,7 @@ test("sandbox reset during a delivery: sends nothing about the old sandbox", asy
   const runner = startRunner({
     engine: renewing,
     async received({ body }) {
-      events.push(JSON.parse(body));
+      events.push(JSON.parse(body.toString()));
       return { status: 200, retryAfter: undefined, fault: null };
     },
   });

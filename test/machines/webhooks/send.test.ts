@@ -70,7 +70,7 @@ const deliver = (
   signal = never,
 ): Promise<DeliveryResponse> =>
   send(
-    { url, headers: { "webhook-id": "evt_1" }, body: '{"ä":1}' },
+    { url, headers: { "webhook-id": "evt_1" }, body: Buffer.from('{"ä":1}') },
     { ...policy, timeout: usualTimeoutMs, ...options },
     signal,
   );
@@ -186,7 +186,7 @@ describe("a receiver that", () => {
   test("reads nothing gets no more than an attempt's time", async () => {
     const server = createServer((socket) => void socket.on("error", () => {}).pause());
     const url = `http://127.0.0.1:${await listen(server)}/`;
-    const body = "x".repeat(20_000_000);
+    const body = Buffer.alloc(20_000_000);
     const received = await send({ url, headers: {}, body }, { ...policy, timeout: 500 }, never);
     expect(received.fault).toBe("no response within 0.5 seconds");
   });
