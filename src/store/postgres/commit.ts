@@ -77,11 +77,11 @@ export async function lockAndRead(
   begin = "",
 ): Promise<{ readonly state: BatchState; readonly answer: StoredResponse | undefined }> {
   const keys = withOwnResponse(batchKeys, transaction);
-  const readAuthorization = keys.authorization.length === 0 ? "" : `; ${sql.systemRevisions(keys.authorization)}`;
+  const recordKeys = [...keys.authorization.map((row) => ({ site_id: systemSite, ...row })), ...keys.records];
   // Sent together and executed in this order, so the rows are read after the sites are locked.
   const [locked, rows, responses] = await awaitAll<[ResultRow[][], ResultRow[], ResultRow[]]>([
-    connection.script(`${begin}${sql.lockSites(keys.sites)}; ${sql.heads([systemSite])}${readAuthorization}`),
-    keys.records.length === 0 ? none : connection.query(sql.rowsByKeys("records"), keys.records),
+    connection.script(`${begin}${sql.lockSites(keys.sites)}; ${sql.heads([systemSite])}`),
+    recordKeys.length === 0 ? none : connection.query(sql.rowsByKeys("records"), recordKeys),
     keys.responses.length === 0 ? none : connection.query(sql.rowsByKeys("idempotency"), keys.responses),
   ]);
   const sites = new Map(toStates(locked[0] ?? []));
@@ -91,7 +91,7 @@ export async function lockAndRead(
   if (added.some(([, { revision }]) => revision > 0)) return lockAndRead(connection, batchKeys, transaction);
   for (const [site, state] of added) sites.set(site, state);
   const batchRows = new BatchRows();
-  for (const row of [...(locked[2] ?? []), ...rows]) batchRows.add(row as BatchRow);
+  for (const row of rows) batchRows.add(row as BatchRow);
   const stored = toResponses(responses);
   const state: BatchState = {
     sites,

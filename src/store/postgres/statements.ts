@@ -14,7 +14,6 @@
 //   `between x and x ... order by x` in `selectByKeys`: keys are looked up in another index that also starts with the site.
 //   `declare ... cursor` in `entries`: reading one page of a journal also sorts the entries after it.
 //   `where (key) in (select key ...)` in `deleteSome` (site-operations.ts): each row to delete is compared with all rows of the site.
-//   `union all` in `systemRevisions`: each pair of resource and ID is compared with all rows of the system site.
 //   `select (select ... limit 1) from sites` in `oldestResponses`: the whole table of responses is read.
 
 import { systemSite } from "../../model/system-site.ts";
@@ -29,7 +28,6 @@ import {
   type TableName,
   tableNames,
 } from "../database/tables.ts";
-import type { SystemRecordKey } from "../writes/write-authorization.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 
 /** How long before the database ends an idle transaction. Otherwise a process that hangs would hold its locks forever. */
@@ -143,10 +141,6 @@ fetch ${list([limit])} from pages; close pages`,
   /** Selects the rows with the keys in `$1`. */
   rowsByKeys: onceForEach(selectByKeys),
 
-  /** Selects rows of the system site without their JSON. With a join, PostgreSQL would search all records while the table has few rows. */
-  systemRevisions: (rows: readonly SystemRecordKey[]) =>
-    [...Map.groupBy(rows, ({ resource }) => resource)].map(selectRevisions).join("\nunion all "),
-
   /** Inserts the rows in `$1`. */
   insertInto: onceForEach(insert),
 
@@ -202,15 +196,6 @@ delete from journal where site_id = -1`,
   /** The database's clock, in milliseconds since 1970. */
   now: "select (extract(epoch from clock_timestamp()) * 1000)::bigint as now",
 } as const;
-
-/**
- * Selects rows of one resource. If given pairs of resource and ID, PostgreSQL would compare all rows of the system site with each pair until its
- * statistics include these rows.
- */
-function selectRevisions([resource, rows]: readonly [string, readonly SystemRecordKey[]]): string {
-  return `select site_id, resource, id, revision, null as body from records
-where site_id = ${systemSite} and resource = '${resource}' and id in (${list(rows.map(({ id }) => id))})`;
-}
 
 function probeEntry(): string[] {
   const values: Record<string, string> = {

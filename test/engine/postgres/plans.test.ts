@@ -49,7 +49,6 @@ describe.each([
     await engine.commit(writes(siteOf));
     await databases.run("analyze", name);
     await engine.commit(writes(() => 2));
-    await engine.commit(Array.from({ length: 3000 }, () => createIntent({ site: 0, resource: "key" })));
     await engine.close();
   });
 
@@ -80,15 +79,5 @@ describe.each([
     expect(plan).toMatch(/Index Scan using journal_pkey .*\n *Index Cond: .*revision >= 2001/);
     // These are the creates among them.
     expect(plan).toContain("Rows Removed by Filter: 100\n");
-  });
-
-  test("a write's key and site are found by their keys", async () => {
-    const rows = [
-      { resource: "key", id: 77 },
-      { resource: "site", id: 2 },
-    ];
-    const plan = await planOf(sql.systemRevisions(rows));
-    expect(plan).toMatch(/^Append .*actual .* rows=1/);
-    expect(plan).not.toContain("Removed by");
   });
 });
