@@ -22,7 +22,7 @@ import { fromUtf8 } from "./text-encoding.ts";
 export const jsonBatch: BatchFormat = {
   operations(body, resources) {
     const parser = new OperationParser(resources);
-    return readOperations(body, operationItems(), (item) => parseOperation(item, parser));
+    return readOperations(body, operationItems(), (item) => matchUsual(item, parser) ?? parseOperation(item, parser));
   },
   start: (run) => `{"Run":${JSON.stringify(run)},"Results":[`,
   result: resultObject,
@@ -88,6 +88,20 @@ function memberError(field: string, wrong: Fault): ProblemError {
   return new ProblemError("bad-request", `the body must be \`${form}\`: \`${field}\`: ${wrong.detail}`, {
     fieldErrors: [{ field, ...wrong }],
   });
+}
+
+/** The start of an operation as most programs send it, up to its record, which is the last member. */
+const usualStart = /^\{"Method":"([A-Z]+)","Resource":"([a-z]+)",(?:"ID":([1-9][0-9]{0,14}),)?"Record":/;
+
+/** Reads an operation in that form with a canonical record, without parsing it. Returns undefined for anything else. */
+function matchUsual({ text, number }: JsonItem, parser: OperationParser): ReadOperation | undefined {
+  const match = usualStart.exec(text);
+  if (!match || !text.endsWith("}")) return undefined;
+  const [start, Method, Resource, digits] = match;
+  const ID = digits === undefined ? undefined : Number(digits);
+  const faults: FieldError[] = [];
+  const envelope = parser.envelope(number, { Method, Resource, ID, IfMatch: undefined }, faults);
+  return faults.length > 0 ? undefined : parser.withCanonical(envelope as Envelope, text.slice(start.length, -1));
 }
 
 /** Parses an operation. Its record is parsed as a body with one record is, and not at all if it's canonical. */

@@ -420,7 +420,8 @@ function* intentsOf(
   batchSize = writesPerBatch,
   options: Pick<Intent, "isOptional"> | undefined = undefined,
 ): Generator<readonly Intent[]> {
-  for (const batch of chunksOf(writes, batchSize)) yield batch.map(({ intent }) => ({ ...intent, ...options }));
+  for (const batch of chunksOf(writes, batchSize))
+    yield batch.map(({ intent }) => (options ? { ...intent, ...options } : intent));
 }
 
 function touchedIn(dryRun: DryRunEngine, writes: readonly OperationWrite[], outcomes: Outcomes): TouchedRecord[] {
