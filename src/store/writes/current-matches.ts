@@ -37,6 +37,8 @@ interface EntriesToRead {
 
 /** What has changed in a field of a resource. */
 interface FieldChanges {
+  readonly site: number;
+  readonly resource: string;
   readonly keys: Match["keys"];
   /** Changes by others are known after this revision. */
   readonly knownAfter: number;
@@ -48,8 +50,8 @@ interface FieldChanges {
 
 /** What has changed since the writers of a transaction's upserts looked up their records. */
 export class CurrentMatches {
-  /** By site and resource, then by field. */
-  readonly #resources = new Map<string, Map<string, FieldChanges>>();
+  /** Usually one. A batch has at most 512 upserts by different fields. */
+  readonly #fields: FieldChanges[] = [];
   readonly #transaction: "batch" | "run" | "large";
   /** All changes of a run, because its later batches can have upserts by other fields. */
   readonly #own: RecordChange[] = [];
@@ -66,7 +68,7 @@ export class CurrentMatches {
   entriesToRead(intents: readonly Intent[]): EntriesToRead[] {
     const revisions = new Map<number, number>();
     for (const { site, resource, match } of intents) {
-      if (!match || this.#fieldsOf(site, resource)?.has(nameOf(match))) continue;
+      if (!match || this.#fieldOf(site, resource, match)) continue;
       revisions.set(site, Math.min(match.revision, revisions.get(site) ?? match.revision));
     }
     return Array.from(revisions, ([site, revision]) => ({ site, revision, limit: maxEntries }));
@@ -82,21 +84,20 @@ export class CurrentMatches {
     const firstOwn = this.#own[0]?.revision ?? Number.POSITIVE_INFINITY;
     const inOrder = entries.toReversed().filter(({ revision }) => revision < firstOwn);
     for (const { site: intentSite, resource, match } of intents) {
-      if (!match || intentSite !== site) continue;
-      const fields = this.#fieldsOf(site, resource) ?? new Map<string, FieldChanges>();
-      if (fields.has(nameOf(match))) continue;
+      if (!match || intentSite !== site || this.#fieldOf(site, resource, match)) continue;
       const { keys } = match;
-      const field = { keys, knownAfter, others: new ChangedValues(keys), own: new ChangedValues(keys) };
-      for (const entry of inOrder) if (entry.resource === resource) field.others.apply(entry);
-      for (const change of this.#own) if (change.resource === resource) field.own.apply(change);
-      this.#resources.set(keyOf(site, resource), fields.set(nameOf(match), field));
+      const [others, own] = [new ChangedValues(keys), new ChangedValues(keys)];
+      for (const entry of inOrder) if (entry.resource === resource) others.apply(entry);
+      for (const change of this.#own) if (change.resource === resource) own.apply(change);
+      this.#fields.push({ site, resource, keys, knownAfter, others, own });
     }
   }
 
   track(site: number, change: RecordChange): void {
     if (this.#transaction === "run") this.#own.push(change);
-    if (this.#transaction === "large" || this.#resources.size === 0) return;
-    for (const { own } of this.#fieldsOf(site, change.resource)?.values() ?? []) own.apply(change);
+    if (this.#transaction === "large") return;
+    for (const field of this.#fields)
+      if (field.site === site && field.resource === change.resource) field.own.apply(change);
   }
 
   /** Returns the records that have only now become the single match of an upsert, so `keysOfBatch` didn't list them. Leaves out those in `rows`. */
@@ -112,8 +113,9 @@ export class CurrentMatches {
   }
 
   /** Returns the records that now have an intent's value, or why it's rejected. */
-  find({ site, resource, operation }: Intent, { keys, value, revision, found }: Match): FoundRecords | RejectedOutcome {
-    const field = this.#fieldsOf(site, resource)?.get(nameOf({ keys }));
+  find({ site, resource, operation }: Intent, match: Match): FoundRecords | RejectedOutcome {
+    const { value, revision, found } = match;
+    const field = this.#fieldOf(site, resource, match);
     if (!field || field.knownAfter > revision) return outdated;
     const { others, own } = field;
     const ids = found.ids.filter((id) => !others.has(id));
@@ -134,8 +136,14 @@ export class CurrentMatches {
     return { kind: "rejected", rejectionReason: "match-moved", found: { ids: [id], count: 1 } };
   }
 
-  #fieldsOf(site: number, resource: string): Map<string, FieldChanges> | undefined {
-    return this.#resources.get(keyOf(site, resource));
+  #fieldOf(site: number, resource: string, { keys }: Match): FieldChanges | undefined {
+    return this.#fields.find(
+      (field) =>
+        field.site === site &&
+        field.resource === resource &&
+        field.keys.length === keys.length &&
+        field.keys.every((key, index) => key === keys[index]),
+    );
   }
 }
 
@@ -173,11 +181,3 @@ class ChangedValues {
 }
 
 const none: ReadonlySet<number> = new Set();
-
-function keyOf(site: number, resource: string): string {
-  return `${site}/${resource}`;
-}
-
-function nameOf({ keys }: Pick<Match, "keys">): string {
-  return keys.join(".");
-}
