@@ -1,7 +1,7 @@
 // The write side of the SQLite engine, in the writer thread. It has one connection and a transaction per batch; transactions of several batches start
 // with `beginBatches`.
 
-import type { Database } from "bun:sqlite";
+import { type Database, SQLiteError } from "bun:sqlite";
 import type { Intent, Outcome } from "../../model/change.ts";
 import type { AtomicCommitOptions, AtomicCommitResult } from "../../model/engine.ts";
 import { unavailableError } from "../../model/errors.ts";
@@ -22,6 +22,8 @@ export class Writer {
   readonly #database: Database;
   /** The current transaction of several batches. */
   #open: OpenTransaction | undefined;
+  /** Set while a large transaction's checkpoint is postponed. */
+  #checkpointTimer: ReturnType<typeof setTimeout> | undefined;
 
   /** Opens another connection. The read side has created the tables and has `files` open. */
   constructor({ path, files, busyTimeoutMs }: WriterStart) {
@@ -38,6 +40,8 @@ export class Writer {
   /** Starts a transaction of several batches. Until `endBatches`, only call `addBatch`. */
   beginBatches(options: AtomicCommitOptions): void {
     requireUnreplacedFiles(this.#files);
+    // If one large transaction follows another, the log mustn't keep growing.
+    if (this.#checkpointTimer) this.#checkpoint();
     this.#open = withSqliteErrors(() => new OpenTransaction(this.#database, options));
   }
 
@@ -49,9 +53,28 @@ export class Writer {
     if (!this.#open && !shouldCommit) return { kind: "aborted" };
     const open = this.#requireOpen();
     this.#open = undefined;
+    if (open.size >= largeSize) this.#postponeCheckpoint();
     const result = withSqliteErrors(() => open.end(shouldCommit));
     requireUnreplacedFiles(this.#files);
     return result;
+  }
+
+  /** Those who've waited for the transaction needn't wait for its pages to be moved to the database file as well. */
+  #postponeCheckpoint(): void {
+    this.#database.run("pragma wal_autocheckpoint = 0");
+    this.#checkpointTimer = setTimeout(() => this.#checkpoint(), checkpointDelayMs);
+  }
+
+  /** If this fails, nothing is lost, and the next commit tries again. */
+  #checkpoint(): void {
+    clearTimeout(this.#checkpointTimer);
+    this.#checkpointTimer = undefined;
+    this.#database.run(`pragma wal_autocheckpoint = ${usualCheckpoint}`);
+    try {
+      this.#database.query("pragma wal_checkpoint(passive)").get();
+    } catch (error) {
+      if (!(error instanceof SQLiteError)) throw error;
+    }
   }
 
   /** Commits the smallest possible write: the same schema version again, on the first page. */
@@ -77,6 +100,7 @@ export class Writer {
   }
 
   close(): void {
+    clearTimeout(this.#checkpointTimer);
     this.#database.close();
   }
 
@@ -101,6 +125,15 @@ export class Writer {
  */
 const [largeCache, usualCache] = [-32_768, -2000];
 
+/** Pages in the log from which a commit moves them to the database file. This is SQLite's default. */
+const usualCheckpoint = 1000;
+
+/** Writes from which a transaction's checkpoint is postponed. They change about 1,000 pages, which take 10 ms to move. */
+const largeSize = 4000;
+
+/** How long it's postponed. By then, those who've waited have sent their writes. */
+const checkpointDelayMs = 10;
+
 /**
  * A transaction of several batches. The caller may send all of them and the end before it knows any outcomes. So after a rejection, a failure or a
  * replay, further batches are skipped, and the end rolls back.
@@ -110,6 +143,8 @@ export class OpenTransaction {
   readonly #shared: BatchTransaction;
   readonly #replay: AtomicCommitResult | undefined;
   #failure: { readonly error: unknown } | undefined;
+  /** The number of intents decided. */
+  size = 0;
 
   /** Begins the transaction, and looks for an earlier one with the same idempotency key. */
   constructor(database: Database, options: AtomicCommitOptions) {
@@ -131,6 +166,7 @@ export class OpenTransaction {
     if (this.#replay || this.#failure || this.#shared.isAborted) return [];
     try {
       this.#requireTransaction();
+      this.size += intents.length;
       return runStatements(this.#database, commitBatch(intents, this.#shared, { atomic: true })).outcomes;
     } catch (error) {
       this.#failure = { error };

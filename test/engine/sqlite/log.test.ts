@@ -34,6 +34,17 @@ test("log: shrinks with writes after a very large transaction", async () => {
   expect(logSize()).toBeLessThanOrEqual(logLimit);
 });
 
+test("log: doesn't grow with large runs in a row, although their checkpoints are postponed", async () => {
+  const size = 4000;
+  const commit = () =>
+    engine.commitAtomically([Array.from({ length: size }, () => create("x"))], () => {}, { run: { id: "run", size } });
+  await commit();
+  const before = logSize();
+  await commit();
+  await commit();
+  expect(logSize()).toBeLessThan(1.5 * before);
+});
+
 test("log: shrinks with writes after a long read", async () => {
   await engine.commit([create("first"), create("second")]);
   const reading = (engine.dump() as Iterable<DumpedRow>)[Symbol.iterator]();
