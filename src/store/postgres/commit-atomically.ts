@@ -188,19 +188,15 @@ function insertEntries(connection: PostgresConnection, entries: readonly Journal
   const [{ site_id, at, actor, run }] = entries as readonly [JournalRow];
   const isSimilar = (entry: JournalRow) => entry.at === at && entry.actor === actor && entry.run === run;
   if (run === null || !entries.every(isSimilar)) return connection.query(sql.insertInto("journal"), entries);
-  const columns = (["revision", "resource", "id", "operation", "body", "before"] as const).map((column) =>
-    toArrayLiteral(entries.map((entry) => entry[column])),
+  const numbers = (["revision", "id"] as const).map((column) => `{${entries.map((entry) => entry[column])}}`);
+  const texts = (["resource", "operation", "body", "before"] as const).map((column) =>
+    entries.map((entry) => entry[column] ?? "").join(separator),
   );
-  return connection.query(sql.insertSimilarEntries, site_id, at, actor, run, ...columns);
+  return connection.query(sql.insertSimilarEntries, site_id, at, actor, run, ...numbers, ...texts);
 }
 
-/**
- * Returns a list as a PostgreSQL array literal. Quotes and backslashes are escaped the same way in JSON and in arrays. Control characters wouldn't
- * be, but these texts, names and the JSON of records, have none.
- */
-function toArrayLiteral(values: readonly (string | number | null)[]): string {
-  return `{${JSON.stringify(values).slice(1, -1)}}`;
-}
+/** Neither names nor JSON contain this character, `chr(30)` in statements. */
+const separator = "\x1e";
 
 // The rows of a run's intents are looked up before the transaction that locks the site, so that other writers don't wait for it.
 

@@ -148,12 +148,12 @@ fetch ${list([limit])} from pages; close pages`,
   upsertInto: onceForEach((table) => `${insert(table)} ${replaceRow(table)}`),
 
   /**
-   * Inserts journal entries with the same site, time, actor and run (`$1` to `$4`). The other columns are arrays, which the database parses twice as
-   * fast as JSON objects.
+   * Inserts journal entries with the same site, time, actor and run (`$1` to `$4`). The other columns are lists. Texts are separated by `chr(30)`, which the
+   * database splits several times as fast as it parses an array or JSON.
    */
-  insertSimilarEntries: `insert into journal (site_id, at, actor, run, revision, resource, id, operation, body, before)
+  insertSimilarEntries: `insert into journal (site_id, at, actor, run, revision, id, resource, operation, body, before)
 select $1::bigint, $2::bigint, $3::text, $4::text, given.*
-from unnest($5::bigint[], $6::text[], $7::bigint[], $8::text[], $9::text[], $10::text[]) as given`,
+from unnest($5::bigint[], $6::bigint[], ${splitTexts("$7")}, ${splitTexts("$8")}, ${splitTexts("$9")}, ${splitTexts("$10")}) as given`,
 
   /**
    * Stores the records of journal entries that were just inserted, so that their JSON is only sent once.
@@ -196,6 +196,11 @@ delete from journal where site_id = -1`,
   /** The database's clock, in milliseconds since 1970. */
   now: "select (extract(epoch from clock_timestamp()) * 1000)::bigint as now",
 } as const;
+
+/** Splits a parameter with texts separated by `chr(30)`. Empty ones become null. */
+function splitTexts(parameter: string): string {
+  return `string_to_array(${parameter}::text, chr(30), '')`;
+}
 
 function probeEntry(): string[] {
   const values: Record<string, string> = {
