@@ -9,6 +9,7 @@
 
 import { type BigIntStats, realpathSync, statSync } from "node:fs";
 import { errorMessage } from "../../lib/errors-for-log.ts";
+import { loadCFunctions } from "../../lib/operating-system.ts";
 import { unavailableError } from "../../model/errors.ts";
 
 /** How long a successful check is good for reads. */
@@ -48,6 +49,36 @@ export function requireUnreplacedFiles(files: readonly KnownFile[]): void {
     if (found?.dev === device && found.ino === inode) continue;
     throw unavailableError(`${path} was ${found ? "replaced" : "removed"} while in use; restart whatever uses it`);
   }
+}
+
+/** The fields that `statx` is asked for, and where it puts them (statx(2)). */
+const [inodeOnly, inodeAt, majorAt, minorAt, statxBytes] = [0x100, 32, 136, 140, 256];
+const currentFolder = -100;
+
+/**
+ * Returns a check for each commit, which throws like `requireUnreplacedFiles`. It doesn't ask for the files' times. If somebody does, Linux 6.13 and
+ * later store a new time with the next write, so that flushing the log takes up to 40% longer.
+ */
+export function createCommitCheck(files: readonly KnownFile[]): () => void {
+  const types = { args: ["int", "ptr", "int", "u32", "ptr"], returns: "int" } as const;
+  const statx = loadCFunctions({ statx: types })?.statx;
+  if (!statx) return () => requireUnreplacedFiles(files);
+  const bytes = new Uint8Array(statxBytes);
+  const found = new DataView(bytes.buffer);
+  const names = files.map(({ path }) => Buffer.from(`${path}\0`));
+  const isUnreplaced = ({ device, inode }: KnownFile, index: number) =>
+    statx(currentFolder, names[index] as Buffer, 0, inodeOnly, bytes) === 0 &&
+    found.getBigUint64(inodeAt, true) === inode &&
+    toDevice(found.getUint32(majorAt, true), found.getUint32(minorAt, true)) === device;
+  return () => {
+    if (!files.every(isUnreplaced)) requireUnreplacedFiles(files);
+  };
+}
+
+/** makedev(3) */
+function toDevice(major: number, minor: number): bigint {
+  const [low, high] = [BigInt(major), BigInt(minor)];
+  return ((low & ~0xfffn) << 32n) | ((low & 0xfffn) << 8n) | ((high & ~0xffn) << 12n) | (high & 0xffn);
 }
 
 /** Returns a check for reads, which looks at `files` at most once a second, but on every call after a failure. */

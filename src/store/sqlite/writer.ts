@@ -12,13 +12,13 @@ import { BatchTransaction } from "../writes/batch-transaction.ts";
 import { commitBatch } from "../writes/commit-batch.ts";
 import { openDatabase } from "./database.ts";
 import { withSqliteErrors } from "./errors.ts";
-import { type KnownFile, requireUnreplacedFiles } from "./files.ts";
+import { createCommitCheck } from "./files.ts";
 import type { OperationCall, WriterStart } from "./messages.ts";
 import { version } from "./migrate.ts";
 import { executeStatement, runInTransaction, runStatements } from "./transaction.ts";
 
 export class Writer {
-  readonly #files: readonly KnownFile[];
+  readonly #requireUnreplaced: () => void;
   readonly #database: Database;
   /** The current transaction of several batches. */
   #open: OpenTransaction | undefined;
@@ -27,8 +27,8 @@ export class Writer {
 
   /** Opens another connection. The read side has created the tables and has `files` open. */
   constructor({ path, files, busyTimeoutMs }: WriterStart) {
-    requireUnreplacedFiles(files);
-    this.#files = files;
+    this.#requireUnreplaced = createCommitCheck(files);
+    this.#requireUnreplaced();
     this.#database = openDatabase(path, busyTimeoutMs);
   }
 
@@ -39,7 +39,7 @@ export class Writer {
 
   /** Starts a transaction of several batches. Until `endBatches`, only call `addBatch`. */
   beginBatches(options: AtomicCommitOptions): void {
-    requireUnreplacedFiles(this.#files);
+    this.#requireUnreplaced();
     // If one large transaction follows another, the log mustn't keep growing.
     if (this.#checkpointTimer) this.#checkpoint();
     this.#open = withSqliteErrors(() => new OpenTransaction(this.#database, options));
@@ -55,7 +55,7 @@ export class Writer {
     this.#open = undefined;
     if (open.size >= largeSize) this.#postponeCheckpoint();
     const result = withSqliteErrors(() => open.end(shouldCommit));
-    requireUnreplacedFiles(this.#files);
+    this.#requireUnreplaced();
     return result;
   }
 
@@ -112,9 +112,9 @@ export class Writer {
 
   /** Checks the files before and after: a write is only acknowledged if they were still in place after its commit. */
   #transact<T>(work: () => T): T {
-    requireUnreplacedFiles(this.#files);
+    this.#requireUnreplaced();
     const result = withSqliteErrors(() => runInTransaction(this.#database, work));
-    requireUnreplacedFiles(this.#files);
+    this.#requireUnreplaced();
     return result;
   }
 }
