@@ -5,6 +5,7 @@
 // `--stalls`: how long clients wait during expensive requests and commands, on both engines, with a site of `--brands` (default 100000).
 // `--feed`: what waiting clients and webhooks cost other clients, and how soon a change reaches waiting clients.
 // `--memory`: how much memory the server and its sockets use while many clients request a lot at once.
+// `--start`: how soon a server responds after it was started, and how much memory it takes at rest, with one site and 1,000.
 // `--console`: how long the console takes until it can be used on a phone with a slow network, with an empty cache.
 // Flags:
 // `--smoke`: a short run that fails on errors, but not on slow responses. All servers get load at once, so its figures mean nothing.
@@ -24,6 +25,7 @@ import { benchPeers } from "./peers/run.ts";
 import { endAll } from "./process.ts";
 import { benchBare } from "./results/run.ts";
 import { benchStalls } from "./stalls/run.ts";
+import { benchStart } from "./start/run.ts";
 
 const isSet = { type: "boolean", default: false } as const;
 const { values: flags, positionals: names } = parseArgs({
@@ -32,6 +34,7 @@ const { values: flags, positionals: names } = parseArgs({
     stalls: isSet,
     feed: isSet,
     memory: isSet,
+    start: isSet,
     peers: isSet,
     console: isSet,
     smoke: isSet,
@@ -49,6 +52,7 @@ function run(folder: string): Promise<number> {
   if (flags.stalls) return benchStalls({ brands: Number(flags.brands), only, smoke }, folder);
   if (flags.feed) return benchFeed({ rounds, only, smoke }, folder);
   if (flags.memory) return benchMemory({ only, smoke }, folder);
+  if (flags.start) return benchStart({ rounds, smoke }, folder);
   if (flags.console) return benchConsole({ rounds });
   if (flags.peers) return benchPeers({ smoke, only }, names, setting);
   return benchBare({ smoke, only }, setting);

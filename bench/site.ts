@@ -23,12 +23,12 @@ export async function makeSite(folder: string, count: number, csvOf = sampleCsv)
   const database = `sqlite:${join(folder, `site-${count}.db`)}`;
   const csv = join(folder, `${count}.csv`);
   writeFileSync(csv, csvOf(count));
-  await storefront(database, ["site", "add", "shop", "--default"]);
-  await storefront(database, ["import", "--site", "shop", "brands", csv]);
+  await runStorefront(database, ["site", "add", "shop", "--default"]);
+  await runStorefront(database, ["import", "--site", "shop", "brands", csv]);
   const newKey = ["key", "create", "--site", "shop"];
-  const key = await storefront(database, newKey);
+  const key = await runStorefront(database, newKey);
   const limits = ["--can", "brands:read,changes:read", "--from", networks.join()];
-  const limitedKey = await storefront(database, [...newKey, ...limits]);
+  const limitedKey = await runStorefront(database, [...newKey, ...limits]);
   return { database, key: key.trim(), limitedKey: limitedKey.trim() };
 }
 
@@ -41,7 +41,8 @@ export function startStorefront(
   return startServer("storefront", [...program, "serve", "--port", "0"], env);
 }
 
-async function storefront(database: string, args: readonly string[]): Promise<string> {
+/** Runs a command, and returns its output. @throws Error with its message if it fails */
+export async function runStorefront(database: string, args: readonly string[]): Promise<string> {
   const cmd = ["node", join(root, "bin/storefront.js"), ...args, "--database", database];
   const child = tracked(Bun.spawn(cmd, { stdio: ["ignore", "pipe", "pipe"] }));
   const [out, problem] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);

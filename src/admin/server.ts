@@ -4,9 +4,11 @@
 // (commands/processes/workers.ts).
 
 import type { Logger } from "pino";
+import { loadSoon } from "../http/common/load-soon.ts";
 import { coalesceCalls } from "../lib/concurrency.ts";
 import { type MetricsSample, metricsLibrary, metricsType, toMetricsText } from "../lib/metrics.ts";
 import type { SingleSignOnSettings } from "../model/single-sign-on.ts";
+import { workbookReader } from "../operator/import/open-table.ts";
 import { type Listener, type ListenOptions, listen } from "../wire/listen.ts";
 import { type ActionDependencies, toRoutes } from "./action-routes.ts";
 import { allActions } from "./api/all.ts";
@@ -49,11 +51,14 @@ export function serveAdmin({ hostnames, ...options }: AdminOptions, dependencies
     dependencies,
   );
   const listener = listen({ ...limits, ...options }, handler);
-  // Not just on the first request, because if we're out of file descriptors at that point, Bun never tries again.
-  void metricsLibrary().catch((error) => dependencies.log.error({ err: error }, "couldn't load the metrics library"));
+  const loading = loadSoon(
+    [metricsLibrary, workbookReader, () => traffic.addPoint().catch(() => {})],
+    dependencies.log,
+  );
   return {
     ...listener,
     async stop(seconds, idleSeconds) {
+      clearTimeout(loading);
       stopping.abort();
       traffic.stop();
       await imports.stop();

@@ -21,7 +21,7 @@ interface Totals {
   readonly durations: ReadonlyMap<number, number>;
 }
 
-/** Reads the metrics every 20 seconds until it's stopped. */
+/** Reads the metrics every 20 seconds until it's stopped. The first `addPoint` only remembers the totals. */
 export class TrafficHistory {
   readonly #samples: () => Promise<readonly MetricsSample[]>;
   readonly #now: () => number;
@@ -35,7 +35,6 @@ export class TrafficHistory {
     this.#now = now;
     this.#timer = setInterval(() => void this.addPoint().catch(() => {}), pointIntervalMs);
     this.#timer.unref();
-    void this.addPoint().catch(() => {});
   }
 
   get points(): readonly TrafficPoint[] {

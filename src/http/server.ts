@@ -1,11 +1,11 @@
 // Creates the public listener from its parts.
 
-import type { Logger } from "pino";
 import { certificateExpiry } from "../lib/certificate-expiry.ts";
 import type { MetricsSample } from "../lib/metrics.ts";
 import { type Listener, type ListenOptions, listen } from "../wire/listen.ts";
 import { type AuthorizerOptions, RequestAuthorizer } from "./authorization/authorizer.ts";
 import type { ActivityAnswer, ActivityQuestion } from "./common/activity.ts";
+import { loadSoon } from "./common/load-soon.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { createDocumentation } from "./documentation.ts";
 import { LongPolls } from "./feed/long-poll.ts";
@@ -38,9 +38,6 @@ interface HttpOptions
   readonly contact?: string | undefined;
 }
 
-/** When to load more code, in milliseconds after the start. */
-const loadDelayMs = 250;
-
 /** Contract section 4. Batches may be larger (`readBatchBody`). */
 const maxPublicBodyBytes = 1024 * 1024;
 
@@ -58,10 +55,10 @@ export function serveHttp(options: HttpOptions, dependencies: HttpDependencies):
   let expiry = options.tls && certificateExpiry(options.tls.cert);
   const usage = () => ({ listener: listener.usage(), certificateExpiry: expiry });
   const parts = createHttpParts(options, dependencies, usage);
-  const { handler, authorizer, metrics, documentation, longPolls, readiness } = parts;
+  const { handler, authorizer, metrics, longPolls, readiness } = parts;
   const listener = listen({ ...options, maxBodyBytes: maxPublicBodyBytes, receiveBufferBytes, unsentLimits }, handler);
 
-  const loading = loadSoon([documentation.load, metrics.load, async () => dependencies.build()], dependencies.log);
+  const loading = loadSoon([metrics.load, async () => dependencies.build()], dependencies.log);
 
   return {
     ...listener,
@@ -130,18 +127,4 @@ function answerQuestion(
   if (question.kind === "key-traffic")
     return { ...keyTraffic.answer(question.keys), uses: authorizer.keyUses.latestUses(question.keys) };
   return question.kind === "requests" ? recentRequests.answer(question.site, question) : undefined;
-}
-
-/**
- * Loads some code soon after the start, so that the server starts quickly. Don't wait for the first request that needs it: by then, all file descriptors may
- * be in use, and the runtime never retries a failed import. Returns the timer.
- */
-function loadSoon(loads: readonly (() => Promise<unknown>)[], log: Logger): NodeJS.Timeout {
-  const loadAll = async () => {
-    const results = await Promise.allSettled(loads.map((load) => load()));
-    const errors = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
-    for (const error of errors) log.error({ err: error }, "couldn't load the documentation or the metrics library");
-    if (errors.length === 0) log.debug("loaded the documentation and the metrics library");
-  };
-  return setTimeout(() => void loadAll(), loadDelayMs).unref();
 }

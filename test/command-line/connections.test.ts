@@ -61,7 +61,7 @@ test("half a request on each of many connections: a write is still stored", asyn
 
 test("all file descriptors used by idle connections: documentation is still served", async () => {
   const { server, open } = await serve(["--log", "debug"]);
-  await waitUntil(() => server.stderr().includes("loaded the documentation"), "everything to be loaded");
+  await waitUntil(() => server.stderr().includes("loaded the rest of the program"), "everything to be loaded");
   for (let count = 0; count < 400; count++) await open();
   const reader = await open();
   const paths = ["/docs/guide", "/openapi.json", "/"];

@@ -7,8 +7,9 @@ import { fieldNames, isBlank, isRepeatedHeader, maxTopRows, readCsvRows, type Ta
 import { type CsvMapping, planMapping } from "../../formats/csv-mapping.ts";
 import { type CellPlan, columnLetter, contentWidth, planColumns } from "../../formats/table.ts";
 import { decodeText } from "../../formats/text-encoding.ts";
-import { type CellWarning, openWorkbook } from "../../formats/workbook/workbook.ts";
+import type { CellWarning } from "../../formats/workbook/workbook.ts";
 import type { ByteSource } from "../../formats/workbook/workbook-limits.ts";
+import { once } from "../../lib/concurrency.ts";
 import { fault, invalidRecordError, ProblemError } from "../../model/errors.ts";
 import { vocabularyOf } from "../../model/field-vocabulary.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -110,11 +111,15 @@ function requireCsv(row: FileRow | undefined, { header, names }: HeaderChoice): 
     );
 }
 
+/** Loaded on demand, because that takes 15 ms. */
+export const workbookReader = once(() => import("../../formats/workbook/workbook.ts"));
+
 /** We don't look for rows in more sheets. */
 const maxSheets = 50;
 
 /** @throws ProblemError as `openCsv`, and `bad-request` if there's no such sheet or it has no rows */
 export async function openSheet(resource: Resource, bytes: ByteSource, options: TableOptions): Promise<Table> {
+  const { openWorkbook } = await workbookReader();
   const workbook = await openWorkbook(bytes);
   const names = workbook.sheets.map(({ name }) => name);
   const visible = names.flatMap((_, index) => (workbook.sheets[index]?.isHidden ? [] : [index]));

@@ -9,7 +9,6 @@ import { createSite } from "../../../src/operator/sites/sites.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import type { ConsoleClient, TestConsole } from "../../support/console/server.ts";
 import { useConsole } from "../../support/console/use-console.ts";
-import { ticks } from "../../support/time.ts";
 import { createTestWebhook } from "../../support/webhooks/test-webhook.ts";
 
 const day = 24 * 3_600_000;
@@ -101,7 +100,7 @@ describe("the traffic of the server", () => {
       () => at,
     );
     history.stop();
-    await ticks();
+    await history.addPoint();
     for (const sample of samples.slice(1)) {
       [at, next] = [at + 20_000, sample];
       await history.addPoint();
