@@ -23,6 +23,8 @@ export interface Figures extends Sample {
   readonly server: string;
   /** CPU time per request in microseconds, as text: the median, and with several samples the lowest and highest. */
   readonly cpuSpread: string;
+  /** The same for requests per second. */
+  readonly perSecondSpread: string;
 }
 
 export interface Report {
@@ -43,6 +45,10 @@ export function toFigures(scenario: string, server: string, samples: readonly Sa
     cpuSpread: toSpread(
       all((sample) => sample.cpu),
       toMicros,
+    ),
+    perSecondSpread: toSpread(
+      all((sample) => sample.perSecond),
+      toRate,
     ),
     user: median(all((sample) => sample.user)),
     system: median(all((sample) => sample.system)),
@@ -100,6 +106,10 @@ function toMicros(cpu: number): string {
   return cpu < 100 ? cpu.toFixed(1) : String(Math.round(cpu));
 }
 
+function toRate(perSecond: number): string {
+  return perSecond < 100 ? perSecond.toFixed(1) : String(Math.round(perSecond));
+}
+
 function toRows(figures: readonly Figures[]): string[] {
   const [ours] = figures;
   return figures.map((row) =>
@@ -108,7 +118,7 @@ function toRows(figures: readonly Figures[]): string[] {
       row.server,
       row.cpuSpread,
       row === ours || !ours ? "" : toRatio(ours.cpu / row.cpu),
-      row.perSecond < 100 ? row.perSecond.toFixed(1) : Math.round(row.perSecond),
+      row.perSecondSpread,
       Number.isFinite(row.p99) ? `${row.p99.toFixed(2)} ms` : "longer than the load",
       `${Math.round(row.memory / 2 ** 20)} MiB`,
     ]),

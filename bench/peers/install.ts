@@ -5,8 +5,8 @@ import { delimiter, join } from "node:path";
 import { tracked } from "../process.ts";
 import type { Peer } from "./peer.ts";
 
-/** Directus needs Node 22. */
-const node = "22.23.3";
+/** The oldest that all peers and their compiled packages support, and a long-term release. */
+const node = "24.21.0";
 
 /** Time limit per installation in milliseconds, long because some packages are compiled. */
 const limit = 20 * 60_000;
@@ -36,7 +36,7 @@ export async function installPeer(
 
 async function npmInstall(folder: string, manifest: object, env: Readonly<Record<string, string>>): Promise<void> {
   mkdirSync(folder);
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, ...manifest }));
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module", ...manifest }));
   const cmd = ["npm", "install", "--no-audit", "--no-fund"];
   const child = tracked(
     Bun.spawn(cmd, {

@@ -8,11 +8,11 @@ import { sampleBrands } from "../scenarios.ts";
 import { directus } from "./directus.ts";
 import { installNode, installPeer } from "./install.ts";
 import type { Peer, Running } from "./peer.ts";
-import { fastify, hono, storefront } from "./same-interface.ts";
+import { elysia, fastify, hono, storefront } from "./same-interface.ts";
 import { type PeerScenario, scenariosFor } from "./scenarios.ts";
 import { vendure } from "./vendure.ts";
 
-const peers: readonly Peer[] = [hono, fastify, vendure, directus];
+const peers: readonly Peer[] = [hono, elysia, fastify, directus, vendure];
 const brands = sampleBrands(1000);
 
 interface Started {

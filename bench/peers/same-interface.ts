@@ -2,14 +2,15 @@
 
 import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { devDependencies } from "../../package.json" with { type: "json" };
 import { startServer } from "../process.ts";
 import { sampleBrand } from "../scenarios.ts";
 import { makeSite, startStorefront } from "../site.ts";
-import { type Api, type Peer, type Setup, toBrand, toRequest } from "./peer.ts";
+import { type Api, type Peer, type Running, type Setup, toBrand, toRequest } from "./peer.ts";
 
 const servers = join(import.meta.dir, "../servers");
 const key = "a-key-of-forty-characters-or-thereabouts";
-const version = "5.12.8";
+const versions = { fastify: "5.12.8", elysia: "1.4.30" };
 
 /** This server, which each peer is compared with. */
 export const storefront: Peer = {
@@ -23,20 +24,21 @@ export const storefront: Peer = {
 };
 
 export const fastify: Peer = {
-  name: `Fastify ${version} + better-sqlite3 by hand`,
-  packages: { fastify: version, "better-sqlite3": "13.2.0" },
-  builds: ["better-sqlite3"],
+  name: `Fastify ${versions.fastify} + node:sqlite by hand`,
+  packages: { fastify: versions.fastify },
   note: "`bench/servers/fastify-sqlite.mjs` has schemas for request and response bodies. It looks up the key's digest for each request, commits each write by itself and keeps no journal.",
-  async start(setup) {
-    // It needs this folder's packages.
-    const file = join(setup.folder, "fastify-sqlite.mjs");
-    cpSync(join(servers, "fastify-sqlite.mjs"), file);
-    return { server: await startServer(fastify.name, ["node", file], settings(setup)), api: apiFor(key) };
-  },
+  start: (setup) => startCopy("node", "fastify-sqlite.mjs", fastify.name, setup),
+};
+
+export const elysia: Peer = {
+  name: `Elysia ${versions.elysia} + bun:sqlite by hand`,
+  packages: { elysia: versions.elysia },
+  note: "`bench/servers/elysia-sqlite.mjs` does the same as the Fastify one, on Bun and with a schema only for creates.",
+  start: (setup) => startCopy(process.execPath, "elysia-sqlite.mjs", elysia.name, setup),
 };
 
 export const hono: Peer = {
-  name: "Hono + bun:sqlite by hand",
+  name: `Hono ${devDependencies.hono} + bun:sqlite by hand`,
   packages: {},
   note: "`bench/servers/hono-sqlite.ts` does the same as the Fastify one, on Bun and without schemas.",
   async start(setup) {
@@ -44,6 +46,13 @@ export const hono: Peer = {
     return { server: await startServer(hono.name, cmd, settings(setup)), api: apiFor(key) };
   },
 };
+
+/** Starts a server in the folder that has its packages. */
+async function startCopy(runtime: string, name: string, server: string, setup: Setup): Promise<Running> {
+  for (const file of [name, "brands.ts"]) cpSync(join(servers, file), join(setup.folder, file));
+  const cmd = [runtime, join(setup.folder, name)];
+  return { server: await startServer(server, cmd, settings(setup)), api: apiFor(key) };
+}
 
 function settings({ folder, env, brands }: Setup): Record<string, string> {
   const seed = join(folder, "seed.json");

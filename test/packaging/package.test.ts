@@ -20,6 +20,7 @@ import { openWorkspace, type Workspace } from "../support/programs/command.ts";
 import { documentsThatDiffer } from "../support/programs/documents.ts";
 import { knownLicences, pack, packagesIn, runOutside, unpack } from "../support/programs/packing.ts";
 import { waitUntil } from "../support/time.ts";
+import { tool } from "./tools/tools.ts";
 
 const root = join(import.meta.dir, "../..");
 const project = mkdtempSync(join(tmpdir(), "storefront-package-"));
@@ -44,9 +45,23 @@ afterAll(async () => {
   rmSync(project, { recursive: true, force: true });
 });
 
-test("the package runs with Node, and prints its version and the commit it was packed from", async () => {
-  const printed = await runOutside(["node", program, "--version"], workspace.folder);
-  expect(printed).toBe(`${version} (0123456789ab)\n`);
+/** npm only has these for Linux on x64. */
+const otherNodes = ["22", "24", "26"].map((major) => [`Node ${major}`, tool(`node-${major}/bin/node`)] as const);
+
+test.each([
+  ["this machine's Node", "node"],
+  ...otherNodes.filter(() => process.platform === "linux" && process.arch === "x64"),
+])("the package runs with %s: it prints its version and commit, serves and stops", async (_, node) => {
+  const started = openWorkspace(undefined, [node, program]);
+  try {
+    expect(await started.mustRun(["--version"])).toBe(`${version} (0123456789ab)\n`);
+    const server = await started.serve(["--demo"]);
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+    server.kill();
+    expect(await server.exited).toBe(0);
+  } finally {
+    await started.close();
+  }
 });
 
 test("the package serves a demo with several workers and every document, and names the command as installed", async () => {
