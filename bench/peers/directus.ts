@@ -10,6 +10,8 @@ const headers = { Authorization: `Bearer ${token}` };
 export const directus: Peer = {
   name: `Directus ${version}`,
   packages: { directus: version, sqlite3: "6.0.1" },
+  // The version that Directus asks for can't be compiled for Node 24.
+  overrides: { "isolated-vm": "6.1.2" },
   builds: ["sqlite3", "isolated-vm", "argon2"],
   note: "A collection with the fields of a brand; `Telephone` and `Address` are JSON. Static token. Directus opens SQLite with a rollback journal and synchronous=full. Each write also stores an activity and a revision. Logs warnings only.",
   async start({ folder, env, brands }) {
