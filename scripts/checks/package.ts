@@ -96,7 +96,7 @@ describe.each([
     const settings = [`--prefix=${prefix}`, `--cache=${join(prefix, "cache")}`];
     const install = ["env", `HOME=${prefix}`, "npm", "install", "--global", ...quietly, ...settings, file];
     await runOutside([...as, ...install], place);
-    const home = join(prefix, "lib/node_modules/@storefront-server/storefront");
+    const home = join(prefix, "lib/node_modules/storefront-server");
     expect(existsSync(join(home, "CHANGELOG.md"))).toBe(true);
     await expectWhole(join(prefix, "bin/storefront"), as);
   });

@@ -59,7 +59,7 @@ describe("client download", () => {
     const [path = ""] = await versionedPaths("/");
     const { status, cacheControl, bytes } = await read(path);
     expect([status, cacheControl]).toEqual([200, "public, max-age=31536000, immutable"]);
-    const manifest = /\{\s*"name": "@storefront-server\/client"[^\0]*?\n\}/.exec(
+    const manifest = /\{\s*"name": "storefront-client"[^\0]*?\n\}/.exec(
       Buffer.from(Bun.gunzipSync(bytes)).toString(),
     )?.[0];
     const { version } = JSON.parse(manifest ?? "");

@@ -17,7 +17,7 @@ const mark = "-----next-example-----";
 const runners = { js: { command: "node", ending: ".mjs" }, python: { command: "python3", ending: ".py" } };
 
 beforeAll(() => {
-  const target = join(project, "node_modules/@storefront-server/client");
+  const target = join(project, "node_modules/storefront-client");
   const built = Bun.spawnSync(["node", "bin/bun.js", "scripts/build/client.ts", target], { cwd: root });
   expect(built.exitCode).toBe(0);
 });

@@ -42,7 +42,7 @@ describe("client package from a server", () => {
   test("npm installs it in an empty folder; it runs and has types", async () => {
     const path = await clientPath();
     expect(await npm("install", server.url + path)).toMatchObject({ exitCode: 0 });
-    const program = `import { createClient } from "@storefront-server/client";
+    const program = `import { createClient } from "storefront-client";
 const client = createClient({ url: process.argv[2] as string, key: process.argv[3] as string });
 const name: string = (await client.orderStatuses.get(3)).Name;
 console.log(name);
@@ -57,7 +57,7 @@ console.log(name);
     const running = Bun.spawn(["node", "program.mjs", server.url, server.key], { cwd: folder, stdout: "pipe" });
     expect(await running.stdout.text()).toBe("Dispatched\n");
     const lock = await Bun.file(join(folder, "package-lock.json")).json();
-    const locked = lock.packages["node_modules/@storefront-server/client"];
+    const locked = lock.packages["node_modules/storefront-client"];
     expect([locked.resolved, `/docs/client-${locked.version}.tgz`]).toEqual([server.url + path, path]);
     expect(await npm("ci")).toMatchObject({ exitCode: 0 });
   }, 120_000);
@@ -69,7 +69,7 @@ console.log(name);
     expect(await npm("install", `./${name}`)).toMatchObject({ exitCode: 0 });
     for (const cache of [".npm", "node_modules"]) rmSync(join(folder, cache), { recursive: true, force: true });
     expect(await npm("ci", "--offline")).toMatchObject({ exitCode: 0 });
-    expect(await Bun.file(join(folder, "node_modules/@storefront-server/client/client.js")).exists()).toBe(true);
+    expect(await Bun.file(join(folder, "node_modules/storefront-client/client.js")).exists()).toBe(true);
   }, 120_000);
 
   test("is the same in every build, and isn't compressed twice", async () => {

@@ -16,11 +16,11 @@ beforeAll(async () => {
   writeFileSync(join(project, "package.json"), '{ "private": true, "type": "module" }\n');
   await runOutside(["node", "bin/bun.js", "scripts/build/client.ts"], root);
   for (const [folder, name] of [
-    ["dist/client", "client"],
-    ["", "storefront"],
+    ["dist/client", "storefront-client"],
+    ["", "storefront-server"],
   ]) {
     const file = await pack(join(root, folder as string), project, "--ignore-scripts");
-    await unpack(file, join(project, "node_modules/@storefront-server", name as string));
+    await unpack(file, join(project, "node_modules", name as string));
   }
 }, 60_000);
 afterAll(async () => {
@@ -124,7 +124,7 @@ export const mirroring: Promise<void> = client.mirror("brands", {
 client.mirror("orderstatuses", { store: ({ Name }) => Name, remove: () => {} });
 `;
 
-const modules = ["@storefront-server/client", "@storefront-server/storefront/client"];
+const modules = ["storefront-client", "storefront-server/client"];
 
 const script = (module: string) => `
 import { createClient, etagOf } from "${module}";
@@ -193,7 +193,7 @@ test.each(
 });
 
 test("the client has no dependencies, and takes about 11 kB bundled and gzipped", async () => {
-  const folder = join(project, "node_modules/@storefront-server/client");
+  const folder = join(project, "node_modules/storefront-client");
   const built = await Bun.build({ entrypoints: [join(folder, "client.js")], minify: true, target: "browser" });
   expect(Bun.gzipSync((await built.outputs[0]?.text()) as string).length).toBeLessThan(11_000);
   const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));

@@ -2,6 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { name as ownName } from "../../../package.json" with { type: "json" };
 import {
   type LicensedPackage,
   readLicensedPackage,
@@ -18,7 +19,7 @@ export function thirdPartyLicenses(modules: string, consoleNotices: string): str
   const lock = JSON.parse(readFileSync(join(modules, ".package-lock.json"), "utf8"));
   const packages = Object.keys(lock.packages)
     .map((path) => readLicensedPackage(join(modules, "..", path)))
-    .filter(({ name }) => !/(^|\/)storefront$/.test(name));
+    .filter(({ name }) => name !== ownName);
   requireAcceptedLicences(packages);
   const sections = packages.sort((a, b) => (a.name < b.name ? -1 : 1)).map((one) => toLicenceSection(withText(one)));
   return `Storefront contains the software below.\n\n${[...new Set(sections)].join("\n")}\n${"=".repeat(80)}\n${consoleNotices}`;

@@ -13,7 +13,7 @@ const root = join(import.meta.dir, "../../..");
 const page = readFileSync(join(root, "docs/keeping-in-step.md"), "utf8");
 const folder = mkdtempSync(join(tmpdir(), "storefront-in-step-"));
 beforeAll(() => {
-  const target = join(folder, "node_modules/@storefront-server/client");
+  const target = join(folder, "node_modules/storefront-client");
   const built = Bun.spawnSync(["node", "bin/bun.js", "scripts/build/client.ts", target], { cwd: root });
   expect(built.exitCode).toBe(0);
 });
