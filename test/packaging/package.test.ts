@@ -24,7 +24,7 @@ import { tool } from "./tools/tools.ts";
 
 const root = join(import.meta.dir, "../..");
 const project = mkdtempSync(join(tmpdir(), "storefront-package-"));
-const home = join(project, "node_modules/@storefront-server/storefront");
+const home = join(project, "node_modules/storefront-server");
 const program = join(home, "bin/storefront.js");
 let workspace: Workspace;
 let packedBytes: number;
@@ -108,7 +108,7 @@ test("the package is at most 2.5 MB", () => {
 
 test("the package has the changelog, but no test sources and no pictures", () => {
   expect([...new Bun.Glob("docs/**/*.{jpg,png}").scanSync(home)]).toEqual([]);
-  expect(readFileSync(join(home, "CHANGELOG.md"), "utf8")).toContain("## Unreleased");
+  expect(readFileSync(join(home, "CHANGELOG.md"), "utf8")).toContain("## [Unreleased]");
   expect(["test", "bench", "scripts"].filter((name) => existsSync(join(home, name)))).toEqual([]);
 });
 

@@ -14,7 +14,7 @@ import { consoleComponents, makeSbom } from "../../scripts/build/release/sbom.ts
 
 const script = fileURLToPath(new URL("../../scripts/build/release/main.ts", import.meta.url));
 const changelog =
-  "# Changelog\n\n## Unreleased\n\n### Added\n\n- A feature.\n\n## 0.9.0 - 2026-01-31\n\n- The first one.\n";
+  "# Changelog\n\n## [Unreleased]\n\n### Added\n\n- A feature.\n\n## [0.9.0] - 2026-01-31\n\n- The first one.\n";
 
 describe("release version", () => {
   test.each(["1.0.0", "0.10.3", "1.0.0-rc.1"])("%j is valid", (text) => {
@@ -34,16 +34,18 @@ describe("release version", () => {
 describe("release changelog", () => {
   test("closing it moves unreleased changes under the version's heading, below a new section", () => {
     const closed = closeChangelog(changelog, "1.0.0", "2026-02-28");
-    expect(closed).toStartWith("# Changelog\n\n## Unreleased\n\n## 1.0.0 - 2026-02-28\n\n### Added\n\n- A feature.\n");
+    expect(closed).toStartWith(
+      "# Changelog\n\n## [Unreleased]\n\n## [1.0.0] - 2026-02-28\n\n### Added\n\n- A feature.\n",
+    );
     expect(sectionOf(closed, "1.0.0")).toBe("### Added\n\n- A feature.");
     expect(sectionOf(closed, "0.9.0")).toBe("- The first one.");
     expect(sectionOf(closed, "0.9")).toBeUndefined();
   });
 
   test.each([
-    ["an empty section", "# Changelog\n\n## Unreleased\n\n## 0.9.0 - 2026-01-31\n\n- The first one.\n", "is empty"],
+    ["an empty section", "# Changelog\n\n## [Unreleased]\n\n## [0.9.0] - 2026-01-31\n\n- The first one.\n", "is empty"],
     ["no section", "# Changelog\n\nText.\n", "no section"],
-    ["a section of that version", `${changelog}\n## 1.0.0 - 2026-01-31\n`, "already"],
+    ["a section of that version", `${changelog}\n## [1.0.0] - 2026-01-31\n`, "already"],
   ])("%s is rejected", (_, text, reason) => {
     expect(() => closeChangelog(text, "1.0.0", "2026-02-28")).toThrow(reason);
   });
@@ -185,7 +187,7 @@ describe("third-party licences", () => {
 
   test("list each package with its text, but not the program itself", () => {
     install({
-      "@scope/storefront": { license: "MIT" },
+      "storefront-server": { license: "MIT" },
       b: { license: "(GPL-3.0 OR MIT)", text: "Text of b" },
       a: { license: "ISC" },
     });

@@ -1,6 +1,6 @@
-// Reads and changes the sections of CHANGELOG.md.
+// Reads and changes the sections of CHANGELOG.md (https://keepachangelog.com/en/1.1.0/).
 
-const unreleased = "## Unreleased\n";
+const unreleased = "## [Unreleased]\n";
 
 /**
  * Gives the section with unreleased changes the heading for `version`, and adds a new, empty one above it.
@@ -10,17 +10,17 @@ const unreleased = "## Unreleased\n";
 export function closeChangelog(text: string, version: string, date: string): string {
   if (sectionOf(text, version) !== undefined) throw new Error(`CHANGELOG.md already has a section for ${version}`);
   const [before, after] = splitAt(text, unreleased);
-  if (after === undefined) throw new Error("CHANGELOG.md has no section `## Unreleased`");
+  if (after === undefined) throw new Error("CHANGELOG.md has no section `## [Unreleased]`");
   const content = after.split(/^## /m)[0] ?? "";
   if (!/^[-*] /m.test(content))
-    throw new Error("the section `## Unreleased` in CHANGELOG.md is empty; describe the changes there");
-  return `${before}${unreleased}\n## ${version} - ${date}\n${after}`;
+    throw new Error("the section `## [Unreleased]` in CHANGELOG.md is empty; describe the changes there");
+  return `${before}${unreleased}\n## [${version}] - ${date}\n${after}`;
 }
 
 /** Returns a version's section without its heading, if there is one. */
 export function sectionOf(text: string, version: string): string | undefined {
   const sections = text.split(/^## /m).slice(1);
-  const found = sections.find((section) => (section.split("\n")[0] ?? "").split(" ")[0] === version);
+  const found = sections.find((section) => section.startsWith(`[${version}]`));
   return found?.slice(found.indexOf("\n") + 1).trim();
 }
 

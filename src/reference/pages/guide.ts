@@ -1,6 +1,6 @@
 // Renders the guide, the manual for operators and the pages about problems from the Markdown files of docs/.
 
-import changelog from "../../../CHANGELOG.md" with { type: "text" };
+import changelogFile from "../../../CHANGELOG.md" with { type: "text" };
 import agents from "../../../docs/agents.md" with { type: "text" };
 import authentication from "../../../docs/authentication.md" with { type: "text" };
 import batches from "../../../docs/batches.md" with { type: "text" };
@@ -100,6 +100,9 @@ export const manual = {
   upgrading,
   scaling,
 };
+
+/** The file has brackets around versions, for links to a repository. */
+const changelog = changelogFile.replace(/^## \[(.+?)\]/gm, "## $1");
 
 /** Pages from outside docs/, by the last segment of their paths: the text, and the folder its links are relative to. */
 export const others = {
@@ -202,16 +205,24 @@ function render(page: GuidePage, isServed: (path: string) => boolean): string {
   });
 }
 
-/** What the changelog says about the interface: the lines with a link to a page of the guide, and the versions that have some. */
+/** What the changelog says about the interface: the lines with a link to a page of the guide, and the versions and categories that have some. */
 function interfaceChangelog(text: string): string {
   const link = new RegExp(`\\]\\(docs/(?:${Object.keys(guide).join("|")})\\.md[)#]`);
-  const versions = text.split(/^(?=## )/m).slice(1);
-  const own = versions.map((version) => {
-    const [heading = "", ...lines] = version.split(/^(?=## |### |- )/m);
-    const kept = lines.filter((line) => link.test(line));
-    return kept.length > 0 ? `${heading.split("\n")[0]}\n\n${kept.join("").trim()}\n` : "";
-  });
-  return `# Changelog\n\nWhat's new in the interface. [Compatibility](docs/compatibility.md) says what can change.\n\n${own.join("\n")}`;
+  const own = text
+    .split(/^(?=## )/m)
+    .slice(1)
+    .map((version) => {
+      const categories = version.split(/^(?=### )/m).map((category) => {
+        const [heading = "", ...lines] = category.split(/^(?=- )/m);
+        const kept = lines
+          .filter((line) => link.test(line))
+          .join("")
+          .trim();
+        return kept && `${heading.startsWith("### ") ? heading : ""}${kept}\n\n`;
+      });
+      return categories.some(Boolean) ? `${version.split("\n")[0]}\n\n${categories.join("")}` : "";
+    });
+  return `# Changelog\n\nWhat's new in the interface. [Compatibility](docs/compatibility.md) says what can change.\n\n${own.join("")}`;
 }
 
 function pageLinks(previous: GuidePage | undefined, next: GuidePage | undefined): string {
