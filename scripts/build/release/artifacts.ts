@@ -1,5 +1,5 @@
-// Creates a release's files in a clean checkout. The same commit gives the same bytes, unless the registry later serves another version of a package
-// (`sbom.ts`).
+// Creates a release's files in a clean checkout. The same commit gives the same bytes, whatever the folder, time zone, and versions of Node and gzip, unless
+// the registry later serves another version of a package (`sbom.ts`).
 
 import { createHash } from "node:crypto";
 import {
@@ -17,6 +17,7 @@ import { basename, join } from "node:path";
 import { name } from "../../../package.json" with { type: "json" };
 import { noticesPath } from "../../../src/admin/console-build.ts";
 import { sectionOf } from "./changelog.ts";
+import { conformanceReport } from "./conformance.ts";
 import { thirdPartyLicenses } from "./licenses.ts";
 import { changelogOf, type ReleasePlan } from "./readiness.ts";
 import { runIn } from "./run.ts";
@@ -36,15 +37,18 @@ export async function makeArtifacts(
   const seconds = Number(await runIn(folder, ["git", "show", "--no-patch", "--format=%ct", commit]));
   log("packages");
   const server = await pack(folder, target);
-  await runIn(folder, ["npm", "pack", join(folder, "dist/client"), "--pack-destination", target]);
+  await pack(join(folder, "dist/client"), target);
   log("a fresh installation of the package, its SBOM and licences");
   await describe(folder, join(target, server), target, { version, commit, seconds });
   log("executables");
   const programs = (await runIn(folder, ["npm", "run", "--silent", "build:binary", "--", "--target", "all"])).split(
     "\n",
   );
-  await requireVersion(folder, programs, version, commit);
+  const own = await requireVersion(folder, programs, version, commit);
+  log("conformance of this machine's executable");
+  writeFileSync(join(target, "CONFORMANCE.txt"), await conformanceReport(own, `${version} (${commit.slice(0, 12)})`));
   for (const program of programs.filter(isExecutable)) await archive(folder, target, program, version, seconds);
+  copyFileSync(join(folder, "scripts/verify-release"), join(target, "verify-release"));
   writeFileSync(join(target, "RELEASE-NOTES.md"), `${sectionOf(changelogOf(folder), version)}\n`);
   writeChecksums(target);
   return target;
@@ -53,7 +57,14 @@ export async function makeArtifacts(
 /** Packs the package in `folder` into `target`. Returns the file's name. */
 async function pack(folder: string, target: string): Promise<string> {
   const [packed] = JSON.parse(await runIn(folder, ["npm", "pack", "--json", "--silent", "--pack-destination", target]));
+  const file = join(target, packed.filename);
+  writeFileSync(file, compress(Bun.gunzipSync(readFileSync(file))));
   return packed.filename;
+}
+
+/** Compresses with the locked version of Bun, because other programs' bytes depend on the machine. */
+function compress(tar: Uint8Array<ArrayBuffer>): Uint8Array {
+  return Bun.gzipSync(tar, { level: 9 });
 }
 
 /** Installs the package in an empty folder. Writes the SBOM and licences of the installed packages and those in the console's script. */
@@ -83,16 +94,17 @@ function isExecutable(path: string): boolean {
   return basename(path).startsWith("storefront-");
 }
 
-/** Runs this machine's executable. @throws Error if it prints another version or commit */
+/** Runs this machine's executable, and returns its path. @throws Error if it prints another version or commit */
 async function requireVersion(
   folder: string,
   programs: readonly string[],
   version: string,
   commit: string,
-): Promise<void> {
+): Promise<string> {
   const own = programs.find((path) => basename(path) === `storefront-${process.platform}-${process.arch}`);
   if (!own) throw new Error(`there's no executable for this machine, only ${programs.join(", ")}`);
   requireShown(await runIn(folder, [own, "--version"]), version, commit);
+  return own;
 }
 
 function requireShown(shown: string, version: string, commit: string): void {
@@ -128,18 +140,9 @@ async function archive(
   for (const file of archived) copyFileSync(join(folder, file), join(content, basename(file)));
   copyFileSync(join(target, "THIRD-PARTY-LICENSES.txt"), join(content, "THIRD-PARTY-LICENSES.txt"));
   const fixed = ["--sort=name", `--mtime=@${seconds}`, "--owner=0", "--group=0", "--numeric-owner", "--mode=u+rw,go-w"];
-  const output = join(target, `${name}.tar.gz`);
-  // `gzip -n` leaves the name and time out of the gzip header (RFC 1952, section 2.3).
-  await runIn(join(folder, "dist"), [
-    "tar",
-    ...fixed,
-    "--use-compress-program=gzip -n",
-    "--create",
-    "--file",
-    output,
-    name,
-  ]);
+  await runIn(join(folder, "dist"), ["tar", ...fixed, "--format=ustar", "--create", "--file", `${name}.tar`, name]);
   rmSync(content, { recursive: true });
+  writeFileSync(join(target, `${name}.tar.gz`), compress(readFileSync(join(folder, "dist", `${name}.tar`))));
 }
 
 /** Writes SHA256SUMS in the format of `sha256sum --check`. */

@@ -13,7 +13,6 @@ import { resume, runIn } from "./run.ts";
  */
 export async function inCheckout<T>(plan: ReleasePlan, work: (folder: string) => Promise<T>): Promise<T> {
   const { root, commit, version } = plan;
-  // Executables contain this path, so it has to be the same each time.
   const parent = join(tmpdir(), `storefront-release-${version}`);
   if (existsSync(parent)) throw new Error(`${parent} exists; remove it if no release is running`);
   mkdirSync(parent, { mode: 0o700 });
@@ -29,10 +28,11 @@ export async function inCheckout<T>(plan: ReleasePlan, work: (folder: string) =>
 }
 
 /** Commits the release in the checkout `folder`: the changelog, and the new version in all files that contain it. */
-export async function commitRelease({ version }: ReleasePlan, folder: string, now: Date): Promise<void> {
+export async function commitRelease({ root, version }: ReleasePlan, folder: string, now: Date): Promise<void> {
   const previous = currentVersion(folder);
+  const repository = await githubRepository(root);
   for (const file of ["package.json", "package-lock.json", "src/client/package.json"])
-    replaceIn(join(folder, file), (text) => setVersion(text, version));
+    replaceIn(join(folder, file), (text) => setVersion(text, version, repository));
   const deployed = readdirSync(join(folder, "deploy"), { withFileTypes: true }).filter((entry) => entry.isFile());
   const files = ["docs/deploying.md", ...deployed.map(({ name }) => `deploy/${name}`)];
   for (const file of files)
@@ -43,11 +43,22 @@ export async function commitRelease({ version }: ReleasePlan, folder: string, no
   await runIn(folder, ["git", "commit", "--quiet", "--all", "--message", `release: ${version}`]);
 }
 
-/** Sets the package's own version, which a lock file has twice: at the top, and for the package "". */
-function setVersion(text: string, version: string): string {
+/** Returns the address of the repository that's pushed to, if it's on GitHub. */
+async function githubRepository(root: string): Promise<string | undefined> {
+  const origin = await runIn(root, ["git", "config", "--default", "", "--get", "remote.origin.url"]);
+  const [, name] = /github\.com[:/]([\w.-]+\/[\w.-]+?)(?:\.git)?$/.exec(origin) ?? [];
+  return name && `git+https://github.com/${name}.git`;
+}
+
+/**
+ * Sets the package's own version, which a lock file has twice: at the top, and for the package "". A manifest also gets the repository, without which npm
+ * rejects provenance.
+ */
+function setVersion(text: string, version: string, repository: string | undefined): string {
   const manifest = JSON.parse(text);
   manifest.version = version;
   if (manifest.packages) manifest.packages[""].version = version;
+  else if (repository) manifest.repository = { type: "git", url: repository };
   return `${JSON.stringify(manifest, null, 2)}\n`;
 }
 
@@ -56,11 +67,18 @@ function replaceIn(file: string, change: (text: string) => string): void {
 }
 
 /**
- * Tags `commit`, and moves the branch and the working tree to it.
+ * Tags `commit`, and moves the branch and the working tree to it. The tag's message has the signature of SHA256SUMS, so that whoever builds the tag again gets
+ * it, and only if their files are the same.
  * @throws Error without changing anything if the branch has new commits, or the working tree has changes
  */
-export async function publishLocally({ root, tag, version }: ReleasePlan, commit: string): Promise<void> {
-  await runIn(root, ["git", "tag", "--annotate", "--message", `Storefront ${version}`, tag, commit]);
+export async function publishLocally(
+  { root, tag, version }: ReleasePlan,
+  commit: string,
+  signature: string,
+): Promise<void> {
+  // Without the indentation, Git would take it for the tag's own signature.
+  const message = `Storefront ${version}\n\nSignature of SHA256SUMS:\n\n${signature.trim().replace(/^/gm, "    ")}`;
+  await runIn(root, ["git", "tag", "--annotate", "--message", message, tag, commit]);
   try {
     await runIn(root, ["git", "merge", "--quiet", "--ff-only", commit]);
   } catch (error) {
@@ -68,4 +86,12 @@ export async function publishLocally({ root, tag, version }: ReleasePlan, commit
     await runIn(root, ["git", "tag", "--delete", tag]);
     throw error;
   }
+}
+
+/** Returns the signature of SHA256SUMS in the tag's message. @throws Error if there's none */
+export async function taggedSignature({ root, tag }: ReleasePlan): Promise<string> {
+  const message = await runIn(root, ["git", "for-each-ref", "--format=%(contents)", `refs/tags/${tag}`]);
+  const lines = [...message.matchAll(/^ {4}(.*)$/gm)].map(([, line]) => `${line}\n`);
+  if (lines.length === 0) throw new Error(`the tag ${tag} has no signature of SHA256SUMS in its message`);
+  return lines.join("");
 }
