@@ -18,14 +18,17 @@ export const isExecutable: boolean = typeof STOREFRONT_COMMIT !== "undefined";
 
 const root = join(import.meta.dir, "..");
 
-/** What starts this program from the current folder: the executable as it was started, the name of the installed package, or a checkout's script. */
-export const commandName: string = isExecutable
-  ? process.argv0
-  : root.includes("/node_modules/")
-    ? "storefront"
-    : process.cwd() === root
-      ? "./storefront"
-      : join(root, "storefront");
+/**
+ * What starts this program from the current folder, as words: the executable as it was started, npx if that started it, the command of the installed package,
+ * or a checkout's script.
+ */
+export const commandWords: readonly string[] = isExecutable
+  ? [process.argv0]
+  : root.includes("/_npx/")
+    ? ["npx", "storefront-server"]
+    : root.includes("/node_modules/")
+      ? ["storefront"]
+      : [process.cwd() === root ? "./storefront" : join(root, "storefront")];
 
 /** Returns the build of the running program. The commit comes from the executable itself, from git in a checkout, or from a file of the package. */
 export function readBuild(): Build {

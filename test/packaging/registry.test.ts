@@ -34,7 +34,7 @@ beforeAll(async () => {
   ]);
   const url = await startRegistry();
   writeFileSync(join(folder, ".npmrc"), `registry=${url}\n${url.replace("http:", "")}:_authToken=any\n`);
-  for (const file of files) await runOutside([...withNpm, "npm", "publish", file], folder);
+  for (const file of files) await runOutside([...withNpm, "npm", "publish", "--tag", "latest", file], folder);
   workspace = openWorkspace(undefined, ["npx", "--yes", "storefront-server"]);
 }, 240_000);
 afterAll(async () => {
@@ -74,6 +74,7 @@ test("npx storefront-server serves a demo", async () => {
   expect(await workspace.mustRun(["--version"], { env: npm })).toStartWith(version);
   const server = await workspace.serve(["--demo"], { env: npm });
   expect(await documentsThatDiffer(server.url)).toEqual([]);
+  await waitUntil(() => server.stdout().includes("KEY=$(npx storefront-server key create"), "how to create a key");
   // npx passes the signal on, and ends with it.
   server.kill();
   await server.exited;

@@ -1,13 +1,13 @@
 // `npm run release`: what it rejects, and what a failed step leaves behind. docs/releasing.md has the steps of a whole release.
 
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { appendFileSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { version } from "../../package.json" with { type: "json" };
 import { closeChangelog, sectionOf } from "../../scripts/build/release/changelog.ts";
-import { publishLocally } from "../../scripts/build/release/checkout.ts";
+import { publishLocally, taggedSignature } from "../../scripts/build/release/checkout.ts";
 import { thirdPartyLicenses } from "../../scripts/build/release/licenses.ts";
 import { compareVersions, isVersion, planRelease } from "../../scripts/build/release/readiness.ts";
 import { consoleComponents, makeSbom } from "../../scripts/build/release/sbom.ts";
@@ -15,6 +15,12 @@ import { consoleComponents, makeSbom } from "../../scripts/build/release/sbom.ts
 const script = fileURLToPath(new URL("../../scripts/build/release/main.ts", import.meta.url));
 const changelog =
   "# Changelog\n\n## [Unreleased]\n\n### Added\n\n- A feature.\n\n## [0.9.0] - 2026-01-31\n\n- The first one.\n";
+
+const keys = mkdtempSync(join(tmpdir(), "storefront-release-keys-"));
+const [key, otherKey] = [join(keys, "key"), join(keys, "other")];
+for (const file of [key, otherKey]) Bun.spawnSync(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", file]);
+const publicKey = readFileSync(`${key}.pub`, "utf8").split(" ").slice(0, 2).join(" ");
+afterAll(() => rmSync(keys, { recursive: true, force: true }));
 
 describe("release version", () => {
   test.each(["1.0.0", "0.10.3", "1.0.0-rc.1"])("%j is valid", (text) => {
@@ -72,6 +78,8 @@ describe("npm run release", () => {
     writeFileSync(join(folder, "package.json"), '{\n  "name": "storefront",\n  "version": "0.9.0"\n}\n');
     writeFileSync(join(folder, "CHANGELOG.md"), changelog);
     writeFileSync(join(folder, ".gitignore"), "/dist/\n");
+    mkdirSync(join(folder, "scripts"));
+    writeFileSync(join(folder, "scripts/verify-release"), `#!/bin/sh\nkey='${publicKey}'\n`);
     git("init", "--quiet", "--initial-branch=main");
     git("add", ".");
     git("-c", "user.name=Test", "-c", "user.email=test@example.org", "commit", "--quiet", "--message", "first");
@@ -93,6 +101,8 @@ describe("npm run release", () => {
     writeFileSync(join(folder, "dist/ci-passed"), `${git("rev-parse", "HEAD")}\n`);
   }
 
+  const sign = ["--sign", key];
+
   function release(...args: string[]): { status: number; output: string } {
     // A release's checkout always has the same path, so each test gets its own place for it.
     const env = { ...process.env, TMPDIR: join(folder, "dist") };
@@ -102,6 +112,9 @@ describe("npm run release", () => {
 
   const rejections: [string, () => void, string[], string][] = [
     ["without a version", () => {}, [], "usage"],
+    ["without a key", () => {}, ["1.0.0", "--dry-run"], "usage"],
+    ["with a missing key", () => {}, ["1.0.0", "--sign", "none"], "none.pub is missing"],
+    ["with another key", () => {}, ["1.0.0", "--sign", otherKey], "another public key"],
     ["with an invalid version", () => {}, ["one"], "invalid version `one`"],
     ["with the current version", () => {}, ["0.9.0"], "version 0.9.0 isn't later than 0.9.0"],
     ["with an earlier version", () => {}, ["0.8.0"], "0.8.0 isn't later than 0.9.0"],
@@ -126,35 +139,37 @@ describe("npm run release", () => {
   ];
   test.each(rejections)("is rejected %s", (_, prepare, args, reason) => {
     prepare();
-    const { status, output } = release(...args, "--dry-run");
+    const how = args.some((arg) => arg.startsWith("--")) || reason === "usage" ? [] : sign;
+    const { status, output } = release(...args, ...how, "--dry-run");
     expect([status, output]).toEqual([1, expect.stringMatching(reason)]);
   });
 
   test("as a dry run says what it would do, and changes nothing", () => {
-    const { status, output } = release("1.0.0", "--dry-run");
+    const { status, output } = release("1.0.0", ...sign, "--dry-run");
     expect([status, output]).toEqual([0, expect.stringContaining("set the version 0.9.0 to 1.0.0")]);
     expectUntouched();
   });
 
   test("leaves the tree, the branch and the tags as they were if a step fails", () => {
     // `npm ci` needs a lock file.
-    const { status, output } = release("1.0.0");
+    const { status, output } = release("1.0.0", ...sign);
     expect([status, output]).toEqual([1, expect.stringContaining("`npm ci --no-audit --no-fund` failed")]);
     expectUntouched();
   });
 
   test("doesn't tag a branch that has moved meanwhile", async () => {
-    const plan = await planRelease(folder, "1.0.0", false);
+    const plan = await planRelease(folder, "1.0.0", key);
     const first = git("rev-parse", "HEAD");
     git("checkout", "--quiet", "--detach");
     git("commit", "--allow-empty", "--quiet", "--message", "release: 1.0.0");
     const released = git("rev-parse", "HEAD");
     git("checkout", "--quiet", "main");
     git("commit", "--allow-empty", "--quiet", "--message", "meanwhile");
-    await expect(publishLocally(plan, released)).rejects.toThrow("merge");
+    await expect(publishLocally(plan, released, "signature")).rejects.toThrow("merge");
     expect([git("tag"), git("log", "--format=%s")]).toEqual(["", "meanwhile\nfirst"]);
     git("reset", "--quiet", "--hard", first);
-    await publishLocally(plan, released);
+    await publishLocally(plan, released, "first\nsecond\n");
+    expect(await taggedSignature(plan)).toBe("first\nsecond\n");
     expect([git("tag"), git("log", "--format=%s")]).toEqual(["v1.0.0", "release: 1.0.0\nfirst"]);
   });
 
@@ -165,6 +180,67 @@ describe("npm run release", () => {
     expect(git("worktree", "list").split("\n")).toHaveLength(1);
     expect(Bun.file(join(folder, "dist/release")).size).toBe(0);
   }
+});
+
+describe("verify-release", () => {
+  let folder: string;
+  const at = (name: string) => join(folder, name);
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "storefront downloads-"));
+    writeFileSync(at("storefront-server-1.0.0.tgz"), "package");
+    writeFileSync(at("storefront-1.0.0-linux-x64.tar.gz"), "archive");
+    const { stdout } = Bun.spawnSync(["sha512sum", at("storefront-server-1.0.0.tgz")]);
+    writeFileSync(at("storefront-1.0.0.cdx.json"), stdout);
+    sign();
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  function sign(file = key): void {
+    const command = `sha256sum storefront-* >SHA256SUMS; rm -f *.sig; ssh-keygen -q -Y sign -f "${file}" -n storefront-release SHA256SUMS`;
+    expect(Bun.spawnSync(["sh", "-c", command], { cwd: folder }).exitCode).toBe(0);
+  }
+
+  /** Runs a copy outside the repository, as someone does who has only downloaded it. */
+  function verify(...args: string[]): { status: number; output: string } {
+    const copy = join(keys, "verify-release");
+    copyFileSync(new URL("../../scripts/verify-release", import.meta.url), copy);
+    const ended = Bun.spawnSync(["sh", copy, "--key", `${key}.pub`, ...args], { cwd: folder });
+    return { status: ended.exitCode, output: `${ended.stdout}${ended.stderr}` };
+  }
+
+  test.each([
+    ["a folder", () => [folder], "3 of the release's 3 files"],
+    ["the current folder", () => [], "3 of the release's 3 files"],
+    ["one file", () => [at("storefront-1.0.0-linux-x64.tar.gz")], "1 of the release's 3 files"],
+  ])("accepts %s", (_, args, reason) => {
+    expect(verify(...args())).toEqual({ status: 0, output: expect.stringContaining(reason) });
+  });
+
+  test.each([
+    [
+      "a changed file",
+      () => writeFileSync(at("storefront-server-1.0.0.tgz"), "Package"),
+      "isn't the file of the release",
+    ],
+    ["a file that isn't listed", () => writeFileSync(at("storefront-1.0.0-linux-x64"), ""), "isn't listed"],
+    ["changed checksums", () => appendFileSync(at("SHA256SUMS"), "0\n"), "isn't the maintainers' signature"],
+    ["another signer", () => sign(otherKey), "isn't the maintainers' signature"],
+    ["no signature", () => rmSync(at("SHA256SUMS.sig")), "SHA256SUMS.sig is missing"],
+    ["no files", () => rmSync(at("storefront-1.0.0.cdx.json")), "isn't a file"],
+    [
+      "an SBOM of another package",
+      () => {
+        writeFileSync(at("storefront-1.0.0.cdx.json"), "{}");
+        sign();
+      },
+      "doesn't describe",
+    ],
+  ])("rejects %s", (what, change, reason) => {
+    change();
+    const args = what === "no files" ? [at("storefront-1.0.0.cdx.json")] : [];
+    expect(verify(...args)).toEqual({ status: 1, output: expect.stringMatching(reason) });
+  });
 });
 
 describe("third-party licences", () => {

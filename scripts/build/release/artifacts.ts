@@ -121,6 +121,8 @@ const archived = [
   "deploy/nginx-console.conf",
   "deploy/nginx.conf",
   "deploy/prometheus.yml",
+  "deploy/storefront-backup.service",
+  "deploy/storefront-backup.timer",
   "deploy/storefront.service",
   "docs/alerts.yml",
 ];

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { requireTool } from "../../../test/packaging/tools/tools.ts";
 import { runIn } from "./run.ts";
 
@@ -11,7 +11,7 @@ export interface Component {
   type: string;
   readonly name: string;
   readonly "bom-ref": string;
-  readonly externalReferences?: { readonly type: string; url: string }[];
+  externalReferences?: { readonly type: string; url: string }[];
 }
 
 interface Dependency {
@@ -22,7 +22,7 @@ interface Dependency {
 interface Sbom {
   readonly specVersion: string;
   serialNumber: string;
-  readonly metadata: { timestamp: string; component: Component };
+  readonly metadata: { timestamp: string; component: Component; tools: { version?: string }[] };
   components: Component[];
   dependencies: Dependency[];
 }
@@ -55,8 +55,10 @@ export async function makeSbom(
   const subject = sbom.components.find((component) => component["bom-ref"] === root);
   if (!subject) throw new Error("the SBOM lacks the program itself");
   subject.type = "application";
-  // Only keep the file name, because the URL has the path in the temporary checkout.
-  for (const reference of subject.externalReferences ?? []) reference.url = basename(reference.url);
+  // These depend on the machine: npm's version, and where it found packages.
+  for (const tool of sbom.metadata.tools) delete tool.version;
+  for (const one of sbom.components)
+    one.externalReferences = one.externalReferences?.filter(({ type }) => type !== "distribution");
   sbom.metadata.component = subject;
   sbom.metadata.timestamp = time.toISOString();
   sbom.serialNumber = `urn:uuid:${toUuid(seed)}`;

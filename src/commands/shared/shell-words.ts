@@ -1,6 +1,6 @@
 // Formats commands for people to paste into a shell.
 
-import { commandName } from "../../build.ts";
+import { commandWords } from "../../build.ts";
 import { withoutPassword } from "../../lib/text.ts";
 
 /**
@@ -9,7 +9,7 @@ import { withoutPassword } from "../../lib/text.ts";
  */
 export function commandLine(words: readonly string[], database?: string): string {
   const where = database === undefined ? [] : ["--database", withoutPassword(database).replace(":...@", "@")];
-  return [commandName, ...words, ...where].map(quoteWord).join(" ");
+  return [...commandWords, ...words, ...where].map(quoteWord).join(" ");
 }
 
 /** Quotes `text` for a shell, if needed. */
