@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { dependencies, version } from "../../package.json" with { type: "json" };
 import { ownPlatform, runtimes } from "../../scripts/build/bun-runtimes.ts";
 import { freePort } from "../support/postgres/server.ts";
-import { openWorkspace, type Workspace } from "../support/programs/command.ts";
+import { openWorkspace, type Served, type Workspace } from "../support/programs/command.ts";
 import { documentsThatDiffer } from "../support/programs/documents.ts";
 import { pack, runOutside } from "../support/programs/packing.ts";
 import { waitUntil } from "../support/time.ts";
@@ -61,11 +61,19 @@ async function startRegistry(): Promise<string> {
 
 test("npx storefront-server serves a demo", async () => {
   expect(await workspace.mustRun(["--version"], { env: npm })).toStartWith(version);
-  const server = await workspace.serve(["--demo"], { env: npm });
-  expect(await documentsThatDiffer(server.url)).toEqual([]);
-  await waitUntil(() => server.stdout().includes("KEY=$(npx storefront-server key create"), "how to create a key");
-  // npx passes the signal on, and ends with it.
-  server.kill();
-  await server.exited;
-  await expect(fetch(server.url)).rejects.toThrow();
+  await serve(async ({ url }) => expect(await documentsThatDiffer(url)).toEqual([]));
+  const hint = "KEY=$(npx storefront-server key create";
+  await serve((again) => waitUntil(() => again.stdout().includes(hint), "how to create a key"));
 }, 120_000);
+
+/** Runs `check` with a server, then ends it, because the workspace can only end npx. */
+async function serve(check: (server: Served) => Promise<unknown>): Promise<void> {
+  const server = await workspace.serve(["--demo"], { env: npm });
+  try {
+    await check(server);
+  } finally {
+    server.kill();
+    await server.exited;
+  }
+  await expect(fetch(server.url)).rejects.toThrow();
+}

@@ -58,7 +58,7 @@ export async function makeSbom(
   // These depend on the machine: npm's version, and where it found packages.
   for (const tool of sbom.metadata.tools) delete tool.version;
   for (const one of sbom.components)
-    one.externalReferences = one.externalReferences?.filter(({ type }) => type !== "distribution");
+    one.externalReferences = (one.externalReferences ?? []).filter(({ type }) => type !== "distribution");
   sbom.metadata.component = subject;
   sbom.metadata.timestamp = time.toISOString();
   sbom.serialNumber = `urn:uuid:${toUuid(seed)}`;
