@@ -19,7 +19,6 @@ const changelog =
 const keys = mkdtempSync(join(tmpdir(), "storefront-release-keys-"));
 const [key, otherKey] = [join(keys, "key"), join(keys, "other")];
 for (const file of [key, otherKey]) Bun.spawnSync(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", file]);
-const publicKey = readFileSync(`${key}.pub`, "utf8").split(" ").slice(0, 2).join(" ");
 afterAll(() => rmSync(keys, { recursive: true, force: true }));
 
 describe("release version", () => {
@@ -78,8 +77,6 @@ describe("npm run release", () => {
     writeFileSync(join(folder, "package.json"), '{\n  "name": "storefront",\n  "version": "0.9.0"\n}\n');
     writeFileSync(join(folder, "CHANGELOG.md"), changelog);
     writeFileSync(join(folder, ".gitignore"), "/dist/\n");
-    mkdirSync(join(folder, "scripts"));
-    writeFileSync(join(folder, "scripts/verify-release"), `#!/bin/sh\nkey='${publicKey}'\n`);
     git("init", "--quiet", "--initial-branch=main");
     git("add", ".");
     git("-c", "user.name=Test", "-c", "user.email=test@example.org", "commit", "--quiet", "--message", "first");
@@ -113,8 +110,6 @@ describe("npm run release", () => {
   const rejections: [string, () => void, string[], string][] = [
     ["without a version", () => {}, [], "usage"],
     ["without a key", () => {}, ["1.0.0", "--dry-run"], "usage"],
-    ["with a missing key", () => {}, ["1.0.0", "--sign", "none"], "none.pub is missing"],
-    ["with another key", () => {}, ["1.0.0", "--sign", otherKey], "another public key"],
     ["with an invalid version", () => {}, ["one"], "invalid version `one`"],
     ["with the current version", () => {}, ["0.9.0"], "version 0.9.0 isn't later than 0.9.0"],
     ["with an earlier version", () => {}, ["0.8.0"], "0.8.0 isn't later than 0.9.0"],

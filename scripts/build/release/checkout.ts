@@ -28,11 +28,10 @@ export async function inCheckout<T>(plan: ReleasePlan, work: (folder: string) =>
 }
 
 /** Commits the release in the checkout `folder`: the changelog, and the new version in all files that contain it. */
-export async function commitRelease({ root, version }: ReleasePlan, folder: string, now: Date): Promise<void> {
+export async function commitRelease({ version }: ReleasePlan, folder: string, now: Date): Promise<void> {
   const previous = currentVersion(folder);
-  const repository = await githubRepository(root);
   for (const file of ["package.json", "package-lock.json", "src/client/package.json"])
-    replaceIn(join(folder, file), (text) => setVersion(text, version, repository));
+    replaceIn(join(folder, file), (text) => setVersion(text, version));
   const deployed = readdirSync(join(folder, "deploy"), { withFileTypes: true }).filter((entry) => entry.isFile());
   const files = ["docs/deploying.md", ...deployed.map(({ name }) => `deploy/${name}`)];
   for (const file of files)
@@ -43,22 +42,11 @@ export async function commitRelease({ root, version }: ReleasePlan, folder: stri
   await runIn(folder, ["git", "commit", "--quiet", "--all", "--message", `release: ${version}`]);
 }
 
-/** Returns the address of the repository that's pushed to, if it's on GitHub. */
-async function githubRepository(root: string): Promise<string | undefined> {
-  const origin = await runIn(root, ["git", "config", "--default", "", "--get", "remote.origin.url"]);
-  const [, name] = /github\.com[:/]([\w.-]+\/[\w.-]+?)(?:\.git)?$/.exec(origin) ?? [];
-  return name && `git+https://github.com/${name}.git`;
-}
-
-/**
- * Sets the package's own version, which a lock file has twice: at the top, and for the package "". A manifest also gets the repository, without which npm
- * rejects provenance.
- */
-function setVersion(text: string, version: string, repository: string | undefined): string {
+/** Sets the package's own version, which a lock file has twice: at the top, and for the package "". */
+function setVersion(text: string, version: string): string {
   const manifest = JSON.parse(text);
   manifest.version = version;
   if (manifest.packages) manifest.packages[""].version = version;
-  else if (repository) manifest.repository = { type: "git", url: repository };
   return `${JSON.stringify(manifest, null, 2)}\n`;
 }
 

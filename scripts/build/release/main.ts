@@ -64,8 +64,10 @@ async function sign(plan: ReleasePlan, folder: string, made: string): Promise<vo
   if (plan.key) await runIn(made, ["ssh-keygen", "-Y", "sign", "-f", plan.key, "-n", "storefront-release", sums]);
   else writeFileSync(`${sums}.sig`, await taggedSignature(plan));
   await runIn(folder, ["scripts/verify-release", made]).catch((error: Error) => {
-    const text = readFileSync(sums, "utf8");
-    throw plan.key ? error : new Error(`these aren't the files that were signed:\n${text}${error.message}`);
+    const reason = plan.key
+      ? "put the key's public half into scripts/verify-release"
+      : `these aren't the files that were signed:\n${readFileSync(sums, "utf8")}`;
+    throw new Error(`${error.message}\n${reason}`);
   });
 }
 

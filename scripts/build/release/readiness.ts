@@ -26,12 +26,12 @@ export async function planRelease(root: string, version: string, key?: string): 
   const changes = await runIn(root, ["git", "status", "--porcelain"]);
   if (changes) throw new Error(`the working tree isn't clean; commit or discard these changes first:\n${changes}`);
   const plan = { root, version, tag: `v${version}`, commit: await runIn(root, ["git", "rev-parse", "HEAD"]), key };
-  await (key === undefined ? requireTagged(plan) : requireNew(plan, key));
+  await (key ? requireNew(plan) : requireTagged(plan));
   requireGreen(plan);
   return plan;
 }
 
-async function requireNew({ root, version, tag }: ReleasePlan, key: string): Promise<void> {
+async function requireNew({ root, version, tag }: ReleasePlan): Promise<void> {
   if (!(await runIn(root, ["git", "branch", "--show-current"]))) throw new Error("check out a branch first");
   const tags = (await runIn(root, ["git", "tag", "--list", "v*"])).split("\n");
   if (tags.includes(tag)) throw new Error(`the tag ${tag} exists already`);
@@ -39,18 +39,6 @@ async function requireNew({ root, version, tag }: ReleasePlan, key: string): Pro
   if (compareVersions(version, latest) <= 0)
     throw new Error(`version ${version} isn't later than ${latest}; choose a higher one`);
   closeChangelog(changelogOf(root), version, "");
-  requireOwnKey(root, key);
-}
-
-/** Throws unless `key` is the key that scripts/verify-release accepts. */
-function requireOwnKey(root: string, key: string): void {
-  if (!existsSync(key) || !existsSync(`${key}.pub`))
-    throw new Error(`${key} or ${key}.pub is missing; docs/releasing.md says how to create a key`);
-  const [type, text] = readFileSync(`${key}.pub`, "utf8").split(" ");
-  if (!readFileSync(join(root, "scripts/verify-release"), "utf8").includes(`\nkey='${type} ${text}'\n`))
-    throw new Error(
-      `scripts/verify-release has another public key than ${key}.pub, so nobody could verify the release`,
-    );
 }
 
 async function requireTagged({ root, version, tag, commit }: ReleasePlan): Promise<void> {
