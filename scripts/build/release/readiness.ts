@@ -35,7 +35,10 @@ async function requireNew({ root, version, tag }: ReleasePlan): Promise<void> {
   if (!(await runIn(root, ["git", "branch", "--show-current"]))) throw new Error("check out a branch first");
   const tags = (await runIn(root, ["git", "tag", "--list", "v*"])).split("\n");
   if (tags.includes(tag)) throw new Error(`the tag ${tag} exists already`);
-  const latest = [currentVersion(root), ...tags.map((one) => one.slice(1))].sort(compareVersions).at(-1) ?? "";
+  const latest = tags
+    .map((one) => one.slice(1))
+    .sort(compareVersions)
+    .at(-1) as string;
   if (compareVersions(version, latest) <= 0)
     throw new Error(`version ${version} isn't later than ${latest}; choose a higher one`);
   closeChangelog(changelogOf(root), version, "");
