@@ -8,7 +8,7 @@ const version = "3.7.3";
 
 export const vendure: Peer = {
   name: `Vendure ${version}`,
-  packages: { "@vendure/core": version, "better-sqlite3": "12.11.1" },
+  packages: { "@vendure/core": version, "better-sqlite3": "13.2.0" },
   builds: ["better-sqlite3", "bcrypt"],
   // This package's newest release requires one that some registries don't have.
   overrides: { "@graphql-tools/delegate": "12.2.1" },
