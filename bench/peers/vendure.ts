@@ -11,7 +11,7 @@ export const vendure: Peer = {
   packages: { "@vendure/core": version, "better-sqlite3": "13.2.0" },
   builds: ["better-sqlite3", "bcrypt"],
   // This package's newest release requires one that some registries don't have.
-  overrides: { "@graphql-tools/delegate": "12.2.1" },
+  overrides: { "@graphql-tools/delegate": "12.2.1", "better-sqlite3": "13.2.0" },
   note: "Brands are values of a facet `brand`, as the manual suggests, with the other fields as custom fields. GraphQL admin API with a bearer token. Vendure opens SQLite with a rollback journal and synchronous=full. A create reads the whole facet first. Logs errors only.",
   async start({ folder, env, brands }) {
     cpSync(join(import.meta.dir, "../servers/vendure.cjs"), join(folder, "vendure.cjs"));
