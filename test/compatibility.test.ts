@@ -31,14 +31,17 @@ afterAll(() => Promise.all([server.stop(), receiver.stop(), workspace.close()]))
 
 test("everything that the last release promised is still there", async () => {
   const commands = commandFacts(await createProgram(undefined), "command");
-  const facts = new Map([
-    ...interfaceFacts(document),
-    ...commands,
-    ...(await outputFacts(commands)),
-    ...(await metricFacts()),
-  ]);
+  const facts = new Map([...interfaceFacts(document), ...commands]);
+  // If an option is gone, the commands below would fail.
+  if (!process.env.UPDATE_GOLDEN) requirePromised(facts);
+  for (const [part, words] of [...(await outputFacts(commands)), ...(await metricFacts())]) facts.set(part, words);
   if (process.env.UPDATE_GOLDEN)
     await Bun.write(golden, [...facts].map(([part, words]) => `${part}: ${[...words].join(" ")}\n`).join(""));
+  requirePromised(facts);
+});
+
+/** @throws Error if a part of `facts` breaks what the golden file promises */
+function requirePromised(facts: Facts): void {
   const lines = readFileSync(golden, "utf8").trim().split("\n");
   const promised = lines.map((line) => line.split(": ")).map(([part = "", words = ""]) => [part, words] as const);
   const faults = findBreaks(
@@ -50,7 +53,7 @@ test("everything that the last release promised is still there", async () => {
 
 Users may depend on this. Keep it and deprecate it, as docs/compatibility.md says. If it can go (in a new major version, or because no release had it), run
 UPDATE_GOLDEN=1 npm test test/compatibility.test.ts`);
-});
+}
 
 const needed = { name: "x", in: "query", required: true };
 

@@ -41,7 +41,11 @@ for (const name of readdirSync(target).filter((file) => file.endsWith(".d.ts")))
   const declaration = await Bun.file(`${target}/${name}`).text();
   await Bun.write(`${target}/${name}`, declaration.replace(/(from "\.\/[a-z-]+)\.ts"/g, '$1.js"'));
 }
-cpSync(`${source}/README.md`, `${target}/README.md`);
+cpSync(fileURLToPath(new URL("../../LICENSE", import.meta.url)), `${target}/LICENSE`);
+// The pages aren't in the package, but every server has them.
+const readme = await Bun.file(`${source}/README.md`).text();
+const toDocs = /\[([^\]]+)\]\(\.\.\/\.\.\/docs\/([a-z-]+)\.md(#[a-z-]+)?\)/g;
+await Bun.write(`${target}/README.md`, readme.replace(toDocs, "$1 (`/docs/$2$3` on the server)"));
 const manifest = await Bun.file(`${source}/package.json`).json();
 await writeManifest(version);
 if (!isRelease()) await writeManifest(`${version}-dev-${digestOf(archiveOf(target))}`);

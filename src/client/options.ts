@@ -4,8 +4,8 @@ import type { StorefrontFailure, StorefrontProblem } from "./storefront-errors.t
 export interface ClientOptions {
   /** The site's URL, such as `https://shop.example`, or `https://host.example/shop/` if the interface is below a path. */
   readonly url: string;
-  /** One of the site's API keys. */
-  readonly key: string;
+  /** One of the site's API keys. If it's undefined, as an environment variable can be, `createClient` throws a `TypeError`. */
+  readonly key: string | undefined;
   /** Time limit for one attempt, up to the end of the response, in milliseconds. Default: 10,000. */
   readonly timeout?: number;
   /** Maximum number of retries after a failed request, 0 to 20. Default: 3. */
@@ -87,6 +87,7 @@ export const maxDelayMs = 2 ** 31 - 1;
 export function toSettings(options: ClientOptions): ClientSettings {
   const { key, timeout = 10_000, retries = 3, maxRetryAfter = 60_000, methodOverride = false } = options;
   const { maxRateLimitWait = 300_000 } = options;
+  if (key === undefined) throw new TypeError("`key` is missing; pass one of the site's API keys");
   if (typeof key !== "string" || key.trim() === "") throw new TypeError("`key` must be one of the site's API keys");
   // Throws if the key has characters that aren't allowed in a header.
   new Headers({ "X-API-AUTH": key });

@@ -481,7 +481,7 @@ class Import {
 
 /** @param first the first row for the same record */
 function sameRecordWarning(first: number, match = "ID"): RowWarning {
-  const detail = `row ${first} has the same value, so this row changes its record again; leave one of them out`;
+  const detail = `row ${first} has the same value, so this row changes its record again; leave one of them out, or if they're different records, match by another field`;
   return { field: match, detail };
 }
 

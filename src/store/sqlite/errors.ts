@@ -2,7 +2,7 @@
 
 import { SQLiteError } from "bun:sqlite";
 import { randomBytes } from "node:crypto";
-import { closeSync, openSync, realpathSync, rmSync, statSync, writeSync } from "node:fs";
+import { accessSync, closeSync, constants, openSync, realpathSync, rmSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { errorMessage } from "../../lib/errors-for-log.ts";
 import { unavailableError } from "../../model/errors.ts";
@@ -40,16 +40,28 @@ export function isBusy(error: unknown): boolean {
 const minIndexBytes = 32 * 1024;
 
 /**
- * If the disk with the database is full, says so, and names the file that couldn't be created, if any. Returns undefined if there's another cause.
+ * Says which file or folder this user isn't allowed to write to, or if the disk is full, which file couldn't be created, if any. Returns undefined if there's
+ * another cause.
  * @param error from SQLite
  */
 function describeDiskError(path: string, error: unknown): string | undefined {
   const { code = "" } = error as { code?: string };
   if (!/^SQLITE_(IOERR|FULL|CANTOPEN)/.test(code)) return undefined;
   const target = targetOf(path);
+  const denied = [target, dirname(target)].find(isDenied);
+  if (denied) return `permission denied for ${denied}, which belongs to the user ID ${statSync(denied).uid}`;
   if (!isDiskFull(dirname(target))) return undefined;
   const missing = [target, `${target}-wal`, `${target}-shm`].find((file) => !wasCreated(file));
   return missing ? `the disk is full, so ${missing} couldn't be created` : "the disk is full";
+}
+
+function isDenied(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EACCES";
+  }
 }
 
 /** If an index is smaller than its minimum, SQLite had only started on it. */

@@ -92,7 +92,7 @@ describe("commands and servers reject in one clear line", () => {
     const { code, stderr } = await workspace.run(args, { wrap: withoutRootCapabilities });
     expect([code, stderr]).toEqual([
       1,
-      "storefront: the database closed/new.db can't be used: unable to open database file\n",
+      `storefront: the database closed/new.db can't be used: permission denied for ${workspace.file("closed")}, which belongs to the user ID ${process.getuid?.()}\n`,
     ]);
   });
 
