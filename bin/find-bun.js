@@ -6,12 +6,15 @@ import { dirname, join } from "node:path";
 
 const require = createRequire(import.meta.url);
 
+export const notInstalled =
+  "Bun isn't installed, or this user isn't allowed to read it; run `npm ci` in a checkout, or install the package again";
+
 /** Returns the path of Bun. @throws Error if it isn't installed */
 export function findBun() {
   const home = dirname(require.resolve("bun/package.json"));
   const installed = ["bun.exe", "bun"].map((name) => join(home, "bin", name));
   const found = [...installed, ...platformBinaries(join(home, "..", "@oven"))].find(isExecutable);
-  if (!found) throw new Error("Bun isn't installed; run `npm ci` first");
+  if (!found) throw new Error(notInstalled);
   return found;
 }
 

@@ -2,7 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
-import { findBun } from "./find-bun.js";
+import { findBun, notInstalled } from "./find-bun.js";
 
 /** How often we check whether npm's shell is still running. */
 const intervalMs = 250;
@@ -13,7 +13,7 @@ export function runBun(args, settings = {}) {
   try {
     bun = findBun();
   } catch (error) {
-    console.error(error.code === "MODULE_NOT_FOUND" ? "Bun isn't installed; run `npm ci` first" : error.message);
+    console.error(error.code === "MODULE_NOT_FOUND" ? notInstalled : error.message);
     process.exit(1);
   }
   const env = { ...settings, ...process.env };

@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { makeArtifacts } from "./artifacts.ts";
 import { commitRelease, inCheckout, publishLocally, taggedSignature } from "./checkout.ts";
-import { currentVersion, planRelease, type ReleasePlan } from "./readiness.ts";
+import { planRelease, type ReleasePlan } from "./readiness.ts";
 import { interrupt, runIn } from "./run.ts";
 
 // Files' modes are part of archives.
@@ -71,10 +71,10 @@ async function sign(plan: ReleasePlan, folder: string, made: string): Promise<vo
   });
 }
 
-function printPlan({ root, version, tag, commit, key }: ReleasePlan): void {
+function printPlan({ version, tag, commit, key }: ReleasePlan): void {
   console.log(`${commit.slice(0, 12)} can be released as ${version}. Without --dry-run, this would:`);
   if (key)
-    console.log(`- set the version ${currentVersion(root)} to ${version}, close the changelog, commit and tag ${tag}`);
+    console.log(`- set the version to ${version}, close the changelog, commit and tag ${tag}`);
   console.log("- build the executables, packages, SBOM, licences and signed checksums into dist/release");
 }
 
