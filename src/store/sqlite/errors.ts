@@ -3,7 +3,7 @@
 import { SQLiteError } from "bun:sqlite";
 import { randomBytes } from "node:crypto";
 import { accessSync, closeSync, constants, openSync, realpathSync, rmSync, statSync, writeSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import { errorMessage } from "../../lib/errors-for-log.ts";
 import { unavailableError } from "../../model/errors.ts";
 
@@ -40,16 +40,16 @@ export function isBusy(error: unknown): boolean {
 const minIndexBytes = 32 * 1024;
 
 /**
- * Says which file or folder this user isn't allowed to write to, or if the disk is full, which file couldn't be created, if any. Returns undefined if there's
- * another cause.
+ * Says which folder or file this user isn't allowed to use, or that the disk is full. Returns undefined if there's another cause.
  * @param error from SQLite
  */
 function describeDiskError(path: string, error: unknown): string | undefined {
   const { code = "" } = error as { code?: string };
   if (!/^SQLITE_(IOERR|FULL|CANTOPEN)/.test(code)) return undefined;
   const target = targetOf(path);
-  const denied = [target, dirname(target)].find(isDenied);
-  if (denied) return `permission denied for ${denied}, which belongs to the user ID ${statSync(denied).uid}`;
+  // Nothing can be said about a file in a folder that's closed.
+  const denied = [dirname(target), target].find(isDenied);
+  if (denied) return `permission denied for ${resolve(denied)}, which belongs to user ID ${statSync(denied).uid}`;
   if (!isDiskFull(dirname(target))) return undefined;
   const missing = [target, `${target}-wal`, `${target}-shm`].find((file) => !wasCreated(file));
   return missing ? `the disk is full, so ${missing} couldn't be created` : "the disk is full";

@@ -9,6 +9,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  rmdirSync,
   rmSync,
   statSync,
   truncateSync,
@@ -85,14 +86,16 @@ describe("commands and servers reject in one clear line", () => {
     expect(existsSync(workspace.file("folder"))).toBe(false);
   });
 
-  test("a database in a folder nobody may write to", async () => {
-    mkdirSync(workspace.file("closed"));
-    chmodSync(workspace.file("closed"), 0o555);
+  test.each([0o555, 0])("a database in a folder with the mode %i", async (mode) => {
+    const folder = workspace.file("closed");
+    mkdirSync(folder);
+    chmodSync(folder, mode);
     const args = ["site", "add", "x", "--database", "sqlite:closed/new.db"];
     const { code, stderr } = await workspace.run(args, { wrap: withoutRootCapabilities });
+    rmdirSync(folder);
     expect([code, stderr]).toEqual([
       1,
-      `storefront: the database closed/new.db can't be used: permission denied for ${workspace.file("closed")}, which belongs to the user ID ${process.getuid?.()}\n`,
+      `storefront: the database closed/new.db can't be used: permission denied for ${folder}, which belongs to user ID ${process.getuid?.()}\n`,
     ]);
   });
 
