@@ -58,14 +58,14 @@ async function release(plan: ReleasePlan, folder: string): Promise<void> {
   }
 }
 
-/** Signs SHA256SUMS in the folder `made`, or takes the signature from the tag, which must fit. */
+/** Signs SHA256SUMS in the folder `made`, or takes the signature from the tag. @throws Error if it doesn't match */
 async function sign(plan: ReleasePlan, folder: string, made: string): Promise<void> {
   const sums = join(made, "SHA256SUMS");
   if (plan.key) await runIn(made, ["ssh-keygen", "-Y", "sign", "-f", plan.key, "-n", "storefront-release", sums]);
   else writeFileSync(`${sums}.sig`, await taggedSignature(plan));
   await runIn(folder, ["scripts/verify-release", made]).catch((error: Error) => {
     const reason = plan.key
-      ? "put the key's public half into scripts/verify-release"
+      ? "put the key's public half into scripts/verify-release, and commit that"
       : `these aren't the files that were signed:\n${readFileSync(sums, "utf8")}`;
     throw new Error(`${error.message}\n${reason}`);
   });
@@ -73,8 +73,7 @@ async function sign(plan: ReleasePlan, folder: string, made: string): Promise<vo
 
 function printPlan({ version, tag, commit, key }: ReleasePlan): void {
   console.log(`${commit.slice(0, 12)} can be released as ${version}. Without --dry-run, this would:`);
-  if (key)
-    console.log(`- set the version to ${version}, close the changelog, commit and tag ${tag}`);
+  if (key) console.log(`- set the version to ${version}, close the changelog, commit and tag ${tag}`);
   console.log("- build the executables, packages, SBOM, licences and signed checksums into dist/release");
 }
 
@@ -82,5 +81,5 @@ function printResult({ root, tag, key }: ReleasePlan): void {
   const folder = join(root, "dist/release");
   for (const name of readdirSync(folder).sort())
     console.log(`${String(statSync(join(folder, name)).size).padStart(12)}  ${name}`);
-  console.log(!key ? `made from ${tag}` : `committed and tagged ${tag}; to publish: git push --follow-tags`);
+  console.log(key ? `committed and tagged ${tag}; to publish: git push --follow-tags` : `made from ${tag}`);
 }

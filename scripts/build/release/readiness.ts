@@ -31,7 +31,8 @@ export async function planRelease(root: string, version: string, key?: string): 
   return plan;
 }
 
-async function requireNew({ root, version, tag }: ReleasePlan): Promise<void> {
+async function requireNew({ root, version, tag, key }: ReleasePlan): Promise<void> {
+  if (!existsSync(key as string)) throw new Error(`there's no key at ${key}; docs/releasing.md says how to create it`);
   if (!(await runIn(root, ["git", "branch", "--show-current"]))) throw new Error("check out a branch first");
   const tags = (await runIn(root, ["git", "tag", "--list", "v*"])).split("\n");
   if (tags.includes(tag)) throw new Error(`the tag ${tag} exists already`);
