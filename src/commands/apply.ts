@@ -140,7 +140,7 @@ export async function readSitesFiles(
   return { sites, mistakes };
 }
 
-/** Adds to `mistakes` the entries that mean none in particular, or the same site, key or webhook as an earlier one. */
+/** Adds to `mistakes` each entry for the same site, key or webhook as an earlier one, and each that doesn't say which it's for. */
 function requireUnique(sites: readonly SiteEntry[], mistakes: Mistakes): void {
   const known = new Map<string, object>();
   const add = (entry: object, member: string, detail: string) => mistakes.add(mistakes.placeOf(entry, member), detail);

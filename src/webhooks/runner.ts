@@ -41,8 +41,8 @@ const debounceMs = 250;
 const debouncePerWebhookMs = 20;
 
 /**
- * How long webhooks rest before they deliver more from a site that's being written to, for each one that rests, so that deliveries leave its writers about
- * four fifths of the time. Contract section 12 has the maximum.
+ * How long webhooks rest, for each that does, before they deliver more from a site that's being written to. This leaves writers most of the time. Contract
+ * section 12 promises these.
  */
 const restPerWebhookMs = 7;
 const maxRestMs = 1000;
@@ -68,9 +68,9 @@ export class WebhookRunner {
   readonly #lastSent = new LastSent();
   /** Webhooks whose last attempt in this process was slow. */
   readonly #slow = new Set<number>();
-  /** Webhooks that are debouncing, and whether their site has changed since their last delivery started. */
+  /** Webhooks that are debouncing or resting, and whether their site has changed since their last delivery started. */
   readonly #debouncing = new Map<number, boolean>();
-  /** Webhooks that rest. They all end at the same time, so that their deliveries share pages and transactions. */
+  /** They all stop resting at the same time, so that their deliveries share pages and transactions. */
   #resting: WebhookRef[] = [];
   /** How many rested together the last time. */
   #lastRested = 1;

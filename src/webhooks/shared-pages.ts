@@ -30,7 +30,7 @@ interface SharedPage {
   readonly at: number;
 }
 
-/** As long as a site's webhooks take to deliver a page to quick receivers. It may be pruned or restored in the meantime, as during any delivery. */
+/** By then, a site's webhooks have delivered a page to quick receivers. Meanwhile, its changes may be pruned or restored, as during any delivery. */
 const maxAgeMs = 1000;
 const maxPages = 100;
 const maxBytes = 16 << 20;

@@ -112,8 +112,7 @@ const batchSize = 500;
  * Undoes a run, or reports what that would do. Puts a summary into the context.
  * @param authorized the key may undo its own runs, and those of keys it has replaced
  * @throws ProblemError `forbidden` if it can't write what the run changed; as `planUndo`, with a `not-found` that says if the run is in the site's sandbox or
- * in its live site; `idempotency-key-reused`;
- *   `unavailable` as `WriteQueue.commitAtomically`, or with `confirm`, if others keep changing the run's records
+ *   in its live site; `idempotency-key-reused`; `unavailable` as `WriteQueue.commitAtomically`, or with `confirm`, if others keep changing the run's records
  * @throws OutdatedError if the key, the site or its epoch has changed; nothing was stored
  */
 export async function undoRun(

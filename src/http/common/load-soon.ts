@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 
-/** In milliseconds after the start. */
+/** Milliseconds after the start. */
 const loadDelayMs = 250;
 
 /**

@@ -57,7 +57,7 @@ const currentFolder = -100;
 
 /**
  * Returns a check for each commit, which throws like `requireUnreplacedFiles`. It doesn't ask for the files' times. If somebody does, Linux 6.13 and
- * later store a new time with the next write, so that flushing the log takes up to 40% longer.
+ * later store a new time with the next write, and flushing the log takes up to 40% longer.
  */
 export function createCommitCheck(files: readonly KnownFile[]): () => void {
   const types = { args: ["int", "ptr", "int", "u32", "ptr"], returns: "int" } as const;

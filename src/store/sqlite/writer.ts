@@ -59,7 +59,7 @@ export class Writer {
     return result;
   }
 
-  /** Those who've waited for the transaction needn't wait for its pages to be moved to the database file as well. */
+  /** So that writers who've waited for the transaction don't have to wait for its pages to be moved to the database file, too. */
   #postponeCheckpoint(): void {
     this.#database.run("pragma wal_autocheckpoint = 0");
     this.#checkpointTimer = setTimeout(() => this.#checkpoint(), checkpointDelayMs);
@@ -131,7 +131,7 @@ const usualCheckpoint = 1000;
 /** Writes from which a transaction's checkpoint is postponed. They change about 1,000 pages, which take 10 ms to move. */
 const largeSize = 4000;
 
-/** How long it's postponed. By then, those who've waited have sent their writes. */
+/** How long it's postponed, so that the writers who've waited get their turn first. */
 const checkpointDelayMs = 10;
 
 /**
