@@ -92,7 +92,7 @@ async function expectUnwritable(): Promise<void> {
   ]) {
     const { code, stdout, stderr } = await run(...args);
     expect([code, stdout, stderr.trim().split("\n").length]).toEqual([1, "", 1]);
-    expect(stderr).toMatch(/read-?only|unable to open database file/);
+    expect(stderr).toMatch(/read-?only|unable to open database file|permission denied for/);
   }
 }
 
