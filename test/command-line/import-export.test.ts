@@ -585,7 +585,7 @@ describe("import file", () => {
       "with a column without a name",
       "Name;;ID\nA;x;1\n",
       "csv",
-      /column B has no name; name it, or map columns with --map, this one by its letter/,
+      /column B has no name; name it, or map it by its letter with --map/,
     ],
     ["with a repeated column", "Name,Name\nA,B\n", "csv", /send it only once/],
     ["with zero bytes", "Name\0\n", "csv", /isn't text/],
