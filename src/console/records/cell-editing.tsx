@@ -8,7 +8,6 @@ import {
   type KeyboardEvent,
   type MouseEvent,
   type TdHTMLAttributes,
-  useEffect,
   useLayoutEffect,
   useMemo,
   useRef,
@@ -71,8 +70,8 @@ export function useCellEditing(editing: Editing) {
     [],
   );
   const listeners = useMemo(() => createListeners(context), [context]);
-  // Runs once the rows are rendered.
-  useEffect(() => {
+  // Runs once the rows are rendered, and before the next key is handled, which mustn't find an editor that's only about to open.
+  useLayoutEffect(() => {
     markRows(context);
     finishWaiting(context);
   });
