@@ -49,7 +49,7 @@ function describeDiskError(path: string, error: unknown): string | undefined {
   const target = targetOf(path);
   // Nothing can be said about a file in a folder that's closed.
   const denied = [dirname(target), target].find(isDenied);
-  if (denied) return `permission denied for ${resolve(denied)}, which belongs to user ID ${statSync(denied).uid}`;
+  if (denied) return `permission denied for ${resolve(denied)}${describeOwner(denied)}`;
   if (!isDiskFull(dirname(target))) return undefined;
   const missing = [target, `${target}-wal`, `${target}-shm`].find((file) => !wasCreated(file));
   return missing ? `the disk is full, so ${missing} couldn't be created` : "the disk is full";
@@ -61,6 +61,15 @@ function isDenied(path: string): boolean {
     return false;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EACCES";
+  }
+}
+
+/** Says nothing if it can't be seen, such as a link into a closed folder. */
+function describeOwner(path: string): string {
+  try {
+    return `, which belongs to user ID ${statSync(path).uid}`;
+  } catch {
+    return "";
   }
 }
 

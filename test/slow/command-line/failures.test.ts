@@ -12,6 +12,7 @@ import {
   rmdirSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
@@ -96,6 +97,20 @@ describe("commands and servers reject in one clear line", () => {
     expect([code, stderr]).toEqual([
       1,
       `storefront: the database closed/new.db can't be used: permission denied for ${folder}, which belongs to user ID ${process.getuid?.()}\n`,
+    ]);
+  });
+
+  test("a link to a database in a closed folder", async () => {
+    const folder = workspace.file("closed");
+    mkdirSync(folder);
+    symlinkSync(join(folder, "x.db"), workspace.file("link.db"));
+    chmodSync(folder, 0);
+    const args = ["site", "add", "x", "--database", "sqlite:link.db"];
+    const { code, stderr } = await workspace.run(args, { wrap: withoutRootCapabilities });
+    rmdirSync(folder);
+    expect([code, stderr]).toEqual([
+      1,
+      `storefront: the database link.db can't be used: permission denied for ${workspace.file("link.db")}\n`,
     ]);
   });
 
