@@ -151,8 +151,8 @@ async function sendUntilAnswered(path: string, request: RequestInit, isRead = fa
       // (frame/access-notices.tsx).
       if (!isRead) throw new HttpError("", 0);
     }
-    await whenOpen().catch(() => {
-      throw new HttpError(isRead ? translate("session.revoked") : "", 0);
+    await whenOpen().catch(({ message }: Error) => {
+      throw new HttpError(isRead ? message : "", 0);
     });
   }
 }

@@ -2,6 +2,7 @@
 // until the access is `open` again.
 
 import type { SessionResponse, SignInWaysInfo } from "../../admin/api/types.ts";
+import { translate } from "../text/translate.ts";
 import { SharedValue, useSharedValue } from "./shared-value.ts";
 
 /**
@@ -38,11 +39,11 @@ export function markUnreachable(): void {
 /**
  * Resolves when the access is `open`. If the server couldn't be reached before, this only means that some operator is signed in; the next request
  * shows whether it's the page's.
- * @throws Error if the operator was removed
+ * @throws Error that says so if the operator was removed
  */
 export async function whenOpen(): Promise<void> {
   while (access.get() !== "open") {
-    if (access.get() === "revoked") throw new Error("the operator was removed");
+    if (access.get() === "revoked") throw new Error(translate("session.revoked"));
     await new Promise<void>((resolve) => {
       const stop = access.subscribe(() => {
         stop();

@@ -24,10 +24,9 @@ const maxAgeMs = 5000;
 export function SitesPage() {
   const { sites, loadedAt } = useDeclared();
   const reload = useReload();
-  const isOld = Date.now() - loadedAt.getTime() > maxAgeMs;
   // biome-ignore lint/correctness/useExhaustiveDependencies: only when the page is opened
   useEffect(() => {
-    if (isOld) reload().catch(() => {});
+    if (Date.now() - loadedAt.getTime() > maxAgeMs) reload().catch(() => {});
   }, []);
   const isForAll = useSession().sites === null;
   const [open, setOpen] = useState<OpenSite>();

@@ -2,8 +2,9 @@ import { isIPv4, isIPv6 } from "node:net";
 import type { WireRequest } from "../../wire/request.ts";
 
 /**
- * Returns the client's network, by which failed authentications and single sign-ons are limited (contract sections 9 and 13): its IPv4 address, or the first 64 bits of its IPv6
- * address, the smallest network a customer gets (RFC 6177 section 2). An IPv4-mapped address counts as IPv4. Returns `unknown` without an address.
+ * Returns the client's network, by which failed authentications and single sign-ons are limited (contract sections 9 and 13): its IPv4 address, or the first
+ * 64 bits of its IPv6 address, the smallest network a customer gets (RFC 6177 section 2). An IPv4-mapped address counts as IPv4. Returns `unknown` without an
+ * address.
  * @param trustProxy whether a proxy adds the client's address to `X-Forwarded-For` as the last entry; earlier ones could be forged. If it isn't an address,
  *   returns the proxy's network
  */
